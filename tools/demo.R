@@ -1,0 +1,59 @@
+# Rscript tools/demo.R: called by `make demo` from the top folder, with the package just
+# built in front of the library path. Calibrates two classifiers, compares before and after
+# on rows that were not used for it, and draws reliability diagrams into demo-output/.
+
+library(gpcalib)
+dir.create("demo-output", showWarnings = FALSE)
+
+# Two sets of scores: logits of a network for 26 letters, and forecasts of rain.
+cal <- rain_nyc$part == "calibration"
+sets <- list(
+  letters = list(
+    about = "letters_nn: logits of a neural network, 26 letters",
+    cal = letters_nn$cal, test = letters_nn$test, type = "confidence"
+  ),
+  rain = list(
+    about = "rain_nyc: forecasts of rain at the airports of New York",
+    cal = list(scores = rain_nyc$prob[cal], labels = rain_nyc$rain[cal]),
+    test = list(scores = rain_nyc$prob[!cal], labels = rain_nyc$rain[!cal]), type = "event"
+  )
+)
+
+measure <- function(p, y) {
+  c(
+    accuracy = class_accuracy(p, y), log_loss = suppressWarnings(log_loss(p, y)),
+    Brier = brier_score(p, y), ECE = ece(p, y, bins = 15), MCE = mce(p, y, bins = 15),
+    over = overconfidence(p, y), under = underconfidence(p, y)
+  )
+}
+
+rows <- list()
+pictures <- character()
+for (name in names(sets)) {
+  set <- sets[[name]]
+  cat("\n", set$about, "\n", sep = "")
+  fits <- list(
+    none = calib_none(set$cal$scores, set$cal$labels),
+    temperature = calib_temperature(set$cal$scores, set$cal$labels)
+  )
+  print(fits$temperature)
+  for (method in names(fits)) {
+    p <- predict(fits[[method]], set$test$scores)
+    rows[[paste(name, method)]] <- measure(p, set$test$labels)
+    table <- reliability_table(p, set$test$labels, type = set$type)
+    stage <- if (method == "none") "before" else "after"
+    file <- file.path("demo-output", paste0(name, "-", stage, ".png"))
+    pictures <- c(pictures, file)
+    ggplot2::ggsave(file, autoplot(table), width = 6, height = 4, dpi = 150)
+  }
+}
+
+cat("\nOn the test rows, before (none) and after (temperature):\n\n")
+table <- data.frame(round(do.call(rbind, rows), 3), check.names = FALSE)
+print(table)
+cat("\nover: mean confidence when wrong; under: mean doubt when right; 15 bins of equal width.\n")
+if (any(is.infinite(table$log_loss))) {
+  cat("An infinite log loss: it rained after a forecast of exactly 0, or stayed dry after 1.\n")
+}
+cat("\nReliability diagrams:\n")
+cat(paste0("  ", pictures, "\n"), sep = "")

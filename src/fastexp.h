@@ -1,0 +1,78 @@
+/* fastexp.h: exp() without branches, tables or calls, so that a loop over it vectorises.
+ *
+ * exp(x) = 2^k exp(r), k the whole number nearest to x / log 2, |r| <= log(2)/2, and
+ * exp(r) = 1 + r + r^2 q(r) with q of degree 9 (data-raw/exp-coefficients.R). The scaling
+ * by 2^k is done in two halves, so that results near overflow and in the subnormal range
+ * are right as well. Error at most 2 ulp (tests/c/test_fastexp.c); exp(-Inf) = 0,
+ * exp(+Inf) = Inf, NaN stays NaN, exp(0) = 1 exactly. */
+#ifndef GPC_FASTEXP_H
+#define GPC_FASTEXP_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* 1.5 * 2^52: adding it to |t| < 2^51 rounds t to a whole number, held in the low bits.
+ */
+#define GPC_EXP_SHIFT 0x1.8p52
+#define GPC_EXP_LOG2E 0x1.71547652b82fep+0
+/* log 2 in two parts; the first has 32 trailing zero bits, so that k * HI is exact. */
+#define GPC_EXP_LN2_HI 0x1.62e42feep-1
+#define GPC_EXP_LN2_LO 0x1.a39ef35793c76p-33
+
+#define GPC_EXP_C2 0x1.0000000000001p-1
+#define GPC_EXP_C3 0x1.5555555555557p-3
+#define GPC_EXP_C4 0x1.5555555553d36p-5
+#define GPC_EXP_C5 0x1.11111111100bdp-7
+#define GPC_EXP_C6 0x1.6c16c1789d53cp-10
+#define GPC_EXP_C7 0x1.a01a01abf881dp-13
+#define GPC_EXP_C8 0x1.a019b8c9728e5p-16
+#define GPC_EXP_C9 0x1.71de01fd535cdp-19
+#define GPC_EXP_C10 0x1.2891d5bb21b57p-22
+#define GPC_EXP_C11 0x1.af4e560b572d9p-26
+
+/* 2^j for a whole number j in [-1022, 1023], given as a double. */
+static inline double gpc_pow2(double j) {
+  double biased = j + (GPC_EXP_SHIFT + 1023.0);
+  uint64_t bits;
+  memcpy(&bits, &biased, sizeof bits);
+  bits <<= 52;
+  memcpy(&biased, &bits, sizeof bits);
+  return biased;
+}
+
+/* exp(r) for |r| <= log(2)/2 (1 + 1e-3), by Estrin's scheme: shorter chains than
+ * Horner's, so that neighbouring vectors overlap. */
+static inline double gpc_exp_reduced(double r) {
+  double r2 = r * r, r4 = r2 * r2;
+  double a = (GPC_EXP_C2 + GPC_EXP_C3 * r) + (GPC_EXP_C4 + GPC_EXP_C5 * r) * r2;
+  double b = (GPC_EXP_C6 + GPC_EXP_C7 * r) + (GPC_EXP_C8 + GPC_EXP_C9 * r) * r2;
+  double c = GPC_EXP_C10 + GPC_EXP_C11 * r;
+  return 1.0 + (r + r2 * (a + r4 * (b + r4 * c)));
+}
+
+/* The limits -746, 710 and -1023 log 2. They are variables defined in another file on
+ * purpose: given constants, gcc splits off the paths on which the argument is known and
+ * no longer vectorises the loop. */
+extern const double gpc_exp_lowest, gpc_exp_highest, gpc_exp_flush;
+
+/* exp(x) for any x. */
+static inline double gpc_exp(double x) {
+  /* Beyond the limits the answer is 0 or Inf; NaN passes both comparisons. */
+  x = x < gpc_exp_lowest ? gpc_exp_lowest : x;
+  x = x > gpc_exp_highest ? gpc_exp_highest : x;
+  double k = (x * GPC_EXP_LOG2E + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  double r = (x - k * GPC_EXP_LN2_HI) - k * GPC_EXP_LN2_LO;
+  double half = (k * 0.5 + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  return gpc_exp_reduced(r) * gpc_pow2(half) * gpc_pow2(k - half);
+}
+
+/* exp(x) for x <= 0, a fifth cheaper: results below 2^-1022 become 0. (Arguments at the
+ * limit give k = -1023, whose "power of two" has all bits zero.) */
+static inline double gpc_exp_nonpos(double x) {
+  x = x < gpc_exp_flush ? gpc_exp_flush : x;
+  double k = (x * GPC_EXP_LOG2E + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  double r = (x - k * GPC_EXP_LN2_HI) - k * GPC_EXP_LN2_LO;
+  return gpc_exp_reduced(r) * gpc_pow2(k);
+}
+
+#endif

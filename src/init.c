@@ -1,0 +1,57 @@
+/* init.c: registration only. Add a declaration and a CALL() line per routine. */
+#include "r_util.h"
+#include <R_ext/Rdynload.h>
+#include <R_ext/Visibility.h>
+
+#define CALL(name, args)                                                                 \
+  { #name, (DL_FUNC)&r_##name, args }
+
+SEXP r_scan(SEXP x, SEXP threads);
+SEXP r_normalise(SEXP x, SEXP slack);
+SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads);
+SEXP r_log_softmax(SEXP z, SEXP threads);
+SEXP r_temperature_fit(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP start,
+                       SEXP tol, SEXP max_passes, SEXP threads);
+SEXP r_temperature_loss(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta,
+                        SEXP threads);
+
+/* r_measures.c */
+SEXP r_ece(SEXP forecast, SEXP spec);
+SEXP r_bin_sums(SEXP forecast, SEXP spec);
+SEXP r_measure_totals(SEXP forecast);
+SEXP r_measure_spread(SEXP forecast);
+SEXP r_measure_log_loss(SEXP forecast, SEXP eps);
+SEXP r_measure_brier(SEXP forecast, SEXP event);
+SEXP r_corp_fit(SEXP forecast, SEXP event);
+/* r_resample.c */
+SEXP r_boot_rows(SEXP forecast);
+SEXP r_boot_draw(SEXP rows, SEXP seed, SEXP first, SEXP count);
+SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP seed, SEXP first, SEXP count);
+SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP seed, SEXP first, SEXP count);
+
+static const R_CallMethodDef calls[] = {
+    CALL(scan, 2),
+    CALL(normalise, 2),
+    CALL(softmax, 4),
+    CALL(log_softmax, 2),
+    CALL(temperature_fit, 8),
+    CALL(temperature_loss, 6),
+    CALL(ece, 2),
+    CALL(bin_sums, 2),
+    CALL(measure_totals, 1),
+    CALL(measure_spread, 1),
+    CALL(measure_log_loss, 2),
+    CALL(measure_brier, 2),
+    CALL(corp_fit, 2),
+    CALL(boot_rows, 1),
+    CALL(boot_draw, 4),
+    CALL(null_draw, 5),
+    CALL(band_draw, 6),
+    {NULL, NULL, 0},
+};
+
+void attribute_visible R_init_gpcalib(DllInfo *dll) {
+  R_registerRoutines(dll, NULL, calls, NULL, NULL);
+  R_useDynamicSymbols(dll, FALSE);
+  R_forceSymbols(dll, TRUE);
+}

@@ -1,0 +1,97 @@
+/* r_scan.c: .Call layer of scan.h. Beside the scan it looks closer at the rows whose sum
+ * is not finite and reports the first few of each kind. */
+#include "r_util.h"
+#include "scan.h"
+
+#include <math.h>
+
+#define REPORT 5
+
+typedef struct {
+  double count; /* rows of this kind */
+  int first[REPORT];
+  int kept;
+} row_report;
+
+static void note_row(row_report *report, size_t row) {
+  if (report->kept < REPORT)
+    report->first[report->kept++] = (int)(row + 1);
+  report->count += 1.0;
+}
+
+static SEXP report_rows(const row_report *report) {
+  SEXP rows = Rf_allocVector(INTSXP, report->kept);
+  for (int i = 0; i < report->kept; i++)
+    INTEGER(rows)[i] = report->first[i];
+  return rows;
+}
+
+/* What is wrong with row i, whose sum is not finite. */
+static void look_at_row(size_t i, size_t n, size_t k, const double *x, row_report *nan,
+                        row_report *posinf, row_report *neginf, row_report *dead) {
+  size_t n_nan = 0, n_pos = 0, n_neg = 0;
+  for (size_t j = 0; j < k; j++) {
+    double v = x[i + j * n];
+    n_nan += ISNAN(v) != 0;
+    n_pos += v == R_PosInf;
+    n_neg += v == R_NegInf;
+  }
+  if (n_nan)
+    note_row(nan, i);
+  if (n_pos)
+    note_row(posinf, i);
+  if (n_neg)
+    note_row(neginf, i);
+  if (n_neg == k)
+    note_row(dead, i);
+}
+
+SEXP r_scan(SEXP x, SEXP threads) {
+  size_t n, k;
+  const double *data = r_matrix(x, "x", &n, &k);
+  if (k == 0)
+    Rf_error("internal error: a score matrix without columns");
+  static const char *names[] = {
+      "max",         "arg",      "sum",       "lowest",      "highest",
+      "n_nan",       "nan_rows", "n_posinf",  "posinf_rows", "n_neginf",
+      "neginf_rows", "n_dead",   "dead_rows", "off",         ""};
+  SEXP out = PROTECT(r_named_list(names));
+  SEXP row_max = Rf_allocVector(REALSXP, (R_xlen_t)n);
+  SET_VECTOR_ELT(out, 0, row_max);
+  SEXP row_arg = Rf_allocVector(INTSXP, (R_xlen_t)n);
+  SET_VECTOR_ELT(out, 1, row_arg);
+  SEXP row_sum = Rf_allocVector(REALSXP, (R_xlen_t)n);
+  SET_VECTOR_ELT(out, 2, row_sum);
+  gpc_scan_range range;
+  gpc_scan_rows(n, k, data, r_count(threads, "threads"), REAL(row_max), INTEGER(row_arg),
+                REAL(row_sum), r_work(2 * gpc_block_count(n, k)), &range);
+  row_report nan = {0}, posinf = {0}, neginf = {0}, dead = {0};
+  const double *sum = REAL(row_sum);
+  double off = 0.0; /* how far a row's sum is from 1 at most */
+  for (size_t i = 0; i < n; i++) {
+    double from_one = fabs(sum[i] - 1.0);
+    if (from_one > off)
+      off = from_one;
+    if (!R_FINITE(sum[i]))
+      look_at_row(i, n, k, data, &nan, &posinf, &neginf, &dead);
+  }
+  SET_VECTOR_ELT(out, 3, Rf_ScalarReal(range.lowest));
+  SET_VECTOR_ELT(out, 4, Rf_ScalarReal(range.highest));
+  const row_report *reports[] = {&nan, &posinf, &neginf, &dead};
+  for (int r = 0; r < 4; r++) {
+    SET_VECTOR_ELT(out, 5 + 2 * r, Rf_ScalarReal(reports[r]->count));
+    SET_VECTOR_ELT(out, 6 + 2 * r, report_rows(reports[r]));
+  }
+  SET_VECTOR_ELT(out, 13, Rf_ScalarReal(off));
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_normalise(SEXP x, SEXP slack) {
+  size_t n, k;
+  const double *data = r_matrix(x, "x", &n, &k);
+  SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  gpc_normalise_rows(n, k, data, r_number(slack, "slack"), REAL(p));
+  UNPROTECT(1);
+  return p;
+}

@@ -1,0 +1,67 @@
+/* r_util.c: see r_util.h. */
+#include "r_util.h"
+
+static void wrong(const char *name, const char *what) {
+  Rf_error("internal error: argument '%s' of a C routine must be %s", name, what);
+}
+
+const double *r_doubles(SEXP x, const char *name, R_xlen_t length) {
+  if (TYPEOF(x) != REALSXP)
+    wrong(name, "double");
+  if (length >= 0 && XLENGTH(x) != length)
+    wrong(name, "of another length");
+  return REAL(x);
+}
+
+const int *r_integers(SEXP x, const char *name, R_xlen_t length) {
+  if (TYPEOF(x) != INTSXP)
+    wrong(name, "integer");
+  if (length >= 0 && XLENGTH(x) != length)
+    wrong(name, "of another length");
+  return INTEGER(x);
+}
+
+const double *r_doubles_or_null(SEXP x, const char *name, R_xlen_t length) {
+  return Rf_isNull(x) ? NULL : r_doubles(x, name, length);
+}
+
+double r_number(SEXP x, const char *name) { return *r_doubles(x, name, 1); }
+
+int r_count(SEXP x, const char *name) {
+  int value = *r_integers(x, name, 1);
+  if (value == NA_INTEGER || value < 0)
+    wrong(name, "a count");
+  return value;
+}
+
+int r_flag(SEXP x, const char *name) {
+  if (TYPEOF(x) != LGLSXP || XLENGTH(x) != 1 || LOGICAL(x)[0] == NA_LOGICAL)
+    wrong(name, "TRUE or FALSE");
+  return LOGICAL(x)[0] != 0;
+}
+
+const double *r_matrix(SEXP x, const char *name, size_t *n, size_t *k) {
+  SEXP dim = Rf_getAttrib(x, R_DimSymbol);
+  if (TYPEOF(x) != REALSXP || TYPEOF(dim) != INTSXP || XLENGTH(dim) != 2)
+    wrong(name, "a double matrix");
+  *n = (size_t)INTEGER(dim)[0];
+  *k = (size_t)INTEGER(dim)[1];
+  return REAL(x);
+}
+
+SEXP r_named_list(const char **names) { return Rf_mkNamed(VECSXP, names); }
+
+SEXP r_status(gpc_status status) {
+  static const char *const names[] = {"ok",   "not_converged", "lower",     "upper",
+                                      "flat", "not_pd",        "not_finite"};
+  return Rf_mkString(names[status]);
+}
+
+void r_poll(void *data) {
+  (void)data;
+  R_CheckUserInterrupt();
+}
+
+double *r_work(size_t n) { return (double *)R_alloc(n ? n : 1, sizeof(double)); }
+
+int *r_work_int(size_t n) { return (int *)R_alloc(n ? n : 1, sizeof(int)); }

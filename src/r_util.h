@@ -1,0 +1,41 @@
+/* r_util.h: what the .Call layer shares: unpacking with type checks, named lists, the
+ * interrupt poll. Only files named r_*.c and init.c see R's headers. */
+#ifndef GPC_R_UTIL_H
+#define GPC_R_UTIL_H
+
+#ifndef R_NO_REMAP
+#define R_NO_REMAP
+#endif
+#include <R.h>
+#include <Rinternals.h>
+
+#include "gpc.h"
+
+/* Each checks type (and, where given, length) and raises an "internal error" that names
+ * the argument otherwise: user mistakes are caught in R before. */
+const double *r_doubles(SEXP x, const char *name, R_xlen_t length);
+const int *r_integers(SEXP x, const char *name, R_xlen_t length);
+const double *r_doubles_or_null(SEXP x, const char *name,
+                                R_xlen_t length); /* NULL -> NULL */
+double r_number(SEXP x, const char *name);
+int r_count(SEXP x, const char *name); /* an int >= 0 */
+int r_flag(SEXP x, const char *name);
+
+/* Rows and columns of a double matrix; returns its data. */
+const double *r_matrix(SEXP x, const char *name, size_t *n, size_t *k);
+
+/* A list with these names, elements NULL until SET_VECTOR_ELT. `names` ends with "".
+ * The result is NOT protected. */
+SEXP r_named_list(const char **names);
+
+/* A status as the string R code compares with: "ok", "not_converged", "lower", ... */
+SEXP r_status(gpc_status status);
+
+/* A poll for the core: R_CheckUserInterrupt(), which may jump out. */
+void r_poll(void *data);
+
+/* Room for n doubles (ints) in memory that R frees at the end of .Call. */
+double *r_work(size_t n);
+int *r_work_int(size_t n);
+
+#endif

@@ -1,0 +1,31 @@
+/* softmax.h: the softmax of every row of a matrix, its logarithm, and the moments of the
+ * scores under it. The one place where rows are exponentiated.
+ *
+ * All routines read z [n x k] column-major, in blocks of rows (gpc.h), and take max(z,
+ * floor) in place of z; floor = -Inf leaves z as it is. A class with z = -Inf has
+ * probability 0; every row needs at least one finite entry after flooring. Threads share
+ * out the blocks; no result depends on their number. */
+#ifndef GPC_SOFTMAX_H
+#define GPC_SOFTMAX_H
+
+#include "gpc.h"
+
+/* p [n x k] = softmax(beta * max(z, floor)) by rows. p may be z itself. */
+void gpc_softmax(size_t n, size_t k, const double *z, double beta, double floor,
+                 int threads, double *p);
+
+/* out [n x k] = z - logsumexp(z) by rows. out may be z itself. */
+void gpc_log_softmax(size_t n, size_t k, const double *z, int threads, double *out);
+
+/* top [n]: row maxima of max(z, floor); mean [n]: row means of the same. */
+void gpc_row_max_mean(size_t n, size_t k, const double *z, double floor, int threads,
+                      double *top, double *mean);
+
+/* With d = max(z, floor) - top and e = exp(beta d), for the rows of one block
+ * s0 = sum e, s1 = sum e d, s2 = sum e d^2, s3 = sum e d^3, each [rows].
+ * z points at the block's first row, n is the leading dimension. */
+void gpc_softmax_moments(size_t rows, size_t n, size_t k, const double *z, double floor,
+                         double beta, const double *top, double *s0, double *s1,
+                         double *s2, double *s3);
+
+#endif

@@ -1,0 +1,172 @@
+#' Temperature scaling
+#'
+#' Divides all logits by one number T > 0, chosen to minimise the log loss on the calibration
+#' rows:
+#' \deqn{v(z)_k = \frac{\exp(z_k / T)}{\sum_j \exp(z_j / T)}.}{
+#'   v(z)_k = exp(z_k / T) / sum_j exp(z_j / T).}
+#' T > 1 says that the classifier was overconfident, T < 1 that it was underconfident. The most
+#' likely class never changes.
+#'
+#' For probabilities the logits are their logarithms. The loss is convex in 1/T, and its minimum
+#' is found by a safeguarded Newton iteration of third order (Halley) in log T, so that T is
+#' never negative and scores of any size are safe. The standard error of T comes from the
+#' curvature of the loss.
+#'
+#' # Zeros
+#' Probabilities of exactly 0 (and logits of `-Inf`) have no logarithm. When they occur among
+#' the calibration scores, values below a floor are raised to it; `floor = NULL` tries half the
+#' smallest positive value and 0.01, 0.001, ..., 1e-8, and keeps the one with the lowest log
+#' loss. The floor is stored and used in prediction. Scores without zeros are not floored.
+#'
+#' # When T has no best value
+#' Each case leaves `converged = FALSE` and a warning:
+#' * The calibration rows are classified without a fault, so that the loss falls for ever as T
+#'   goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2)
+#'   (`gpcalib_warning_separated`).
+#' * The scores carry no information, or point the wrong way, so that uniform probabilities are
+#'   best: T stops at a very large value (`gpcalib_warning_bound`).
+#' * All scores of every row are equal: T = 1 (`gpcalib_warning_flat`).
+#'
+#' @param scores Scores of the calibration rows, one column per class, or a vector for the
+#'   second of two classes; see [gpcalib_input].
+#' @param labels Their true classes.
+#' @param input Whether `scores` are probabilities or logits; `"auto"` looks at them.
+#' @param weights Case weights, or `NULL`.
+#' @param floor What a probability of zero counts as, or `NULL` to choose it by the log loss.
+#' @param tol Bound on the error of log T.
+#' @param max_iter The most passes over the data.
+#' @param threads How many threads to use. The answer does not depend on it.
+#' @return An object of class `c("calib_temperature", "calibrator")` with, beside the fields of
+#'   every calibrator (`method`, `classes`, `input`, `n`, `call`, `converged`, `iterations`),
+#'   `temperature`, `std_error` (`NA` without convergence), `log_lik` (of the calibration rows)
+#'   and `floor`. See [predict.calibrator()] and [calibrator].
+#' @references
+#' Guo, C., Pleiss, G., Sun, Y. and Weinberger, K. Q. (2017). On calibration of modern neural
+#' networks. *Proceedings of ICML*, PMLR 70, 1321-1330.
+#' @family calibrators
+#' @examples
+#' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
+#' fit
+#' p <- predict(fit, letters_nn$test$scores)
+#' ece(p, letters_nn$test$labels)
+#' log_loss(p, letters_nn$test$labels)
+#' @export
+calib_temperature <- function(scores, labels, input = c("auto", "probs", "logits"),
+                              weights = NULL, floor = NULL, tol = 1e-10, max_iter = 100,
+                              threads = 1) {
+  threads <- check_threads(threads)
+  tol <- check_number(tol, "tol", 1e-15, 0.1)
+  max_iter <- check_count(max_iter, "max_iter")
+  data <- check_calibration(scores, labels, input, weights, threads)
+  latent <- log_scores(data, floor)
+  fit <- NULL
+  for (candidate in latent$floors) {
+    start <- if (is.null(fit)) 0 else fit$beta
+    trial <- .Call(C_temperature_fit, latent$z, data$labels, data$weights, log(candidate), start,
+      tol, max_iter, threads)
+    if (is.null(fit) || trial$loss < fit$loss) fit <- c(trial, floor = candidate)
+  }
+  warn_temperature(fit)
+  new_calibrator("temperature", data, match.call(),
+    converged = fit$status == "ok", iterations = fit$passes,
+    temperature = 1 / fit$beta,
+    std_error = if (fit$status == "ok") sqrt(1 / fit$curvature) / fit$beta^2 else NA_real_,
+    log_lik = -fit$loss, floor = if (latent$floored) fit$floor
+  )
+}
+
+warn_temperature <- function(fit) {
+  value <- format(1 / fit$beta, digits = 3)
+  if (fit$status == "upper") {
+    warn_gpcalib("separated", paste0("The calibration rows are separated: the log loss falls for ",
+      "ever as the temperature goes to 0. It stopped at T = ", value, ", with a mean confidence of ",
+      format(fit$confidence, digits = 4), "."))
+  } else if (fit$status == "lower") {
+    warn_gpcalib("bound", paste0("The scores do not favour the true classes: the temperature ran ",
+      "to its upper bound, T = ", value, ", which makes all classes equally likely."))
+  } else if (fit$status == "flat") {
+    warn_gpcalib("flat", paste0("All scores of every row are equal, so that they say nothing ",
+      "about the temperature: T = 1."))
+  } else if (fit$status == "not_converged") {
+    warn_gpcalib("not_converged", paste0("The temperature did not converge in ", fit$passes,
+      " passes; raise `max_iter`."))
+  } else if (fit$status == "not_finite") {
+    stop_input("scores", "are too large for the log loss to be computed", "Rescale them.")
+  }
+}
+
+# Scores on the latent scale --------------------------------------------------------------
+
+floor_candidates <- 10^-(2:8)
+
+#' Canonical scores as logits or log-probabilities, and the floors to try
+#'
+#' @return list: `z` [N x K]; `floors`, the candidates (a single one when nothing is to be
+#'   chosen; 0 for none); `floored`, whether the chosen one belongs into the object.
+#' @noRd
+log_scores <- function(data, floor) {
+  if (!is.null(floor)) {
+    floor <- check_number(floor, "floor", .Machine$double.xmin, 0.5)
+  }
+  probs <- data$input == "probs"
+  zeros <- if (probs) data$scan$lowest == 0 else data$scan$n_neginf > 0
+  z <- latent_scale(data$scores, data$input, floored = zeros || !is.null(floor))
+  if (!is.null(floor)) return(list(z = z, floors = floor, floored = TRUE))
+  if (!zeros) {
+    return(list(z = z, floors = if (probs) .Machine$double.xmin else 0, floored = FALSE))
+  }
+  smallest <- exp(min(z[z > -Inf]))
+  half <- max(smallest / 2, .Machine$double.xmin)
+  list(z = z, floors = unique(c(half, floor_candidates)), floored = TRUE)
+}
+
+#' Log-probabilities, or logits as they are unless they are to be floored
+#' @noRd
+latent_scale <- function(scores, input, floored) {
+  if (input == "probs") return(log(scores))
+  if (floored) .Call(C_log_softmax, scores, 1L) else scores
+}
+
+# Methods ---------------------------------------------------------------------------------
+
+#' @export
+predict_probs.calib_temperature <- function(object, data, ...) {
+  z <- latent_scale(data$scores, object$input, floored = !is.null(object$floor))
+  floor <- if (!is.null(object$floor)) {
+    object$floor
+  } else if (object$input == "probs") {
+    .Machine$double.xmin
+  } else {
+    0
+  }
+  .Call(C_softmax, z, 1 / object$temperature, log(floor), data$threads)
+}
+
+#' @export
+describe.calib_temperature <- function(object) {
+  t <- object$temperature
+  lines <- paste("temperature", format(t, digits = 4))
+  if (is.finite(object$std_error)) {
+    verdict <- if (abs(log(t)) < 2 * object$std_error / t) {
+      "no clear over- or underconfidence"
+    } else if (t > 1) {
+      "the scores were overconfident"
+    } else {
+      "the scores were underconfident"
+    }
+    lines <- paste0(lines, " (s.e. ", format(object$std_error, digits = 2), "): ", verdict)
+  }
+  if (!is.null(object$floor)) {
+    floor <- format(object$floor, digits = 2)
+    lines <- c(lines, paste0("probabilities below ", floor, " count as ", floor))
+  }
+  list(title = "Temperature scaling", lines = lines)
+}
+
+#' @export
+latent.calib_temperature <- function(object, z, ...) latent_line(z, 1 / object$temperature)
+
+#' @export
+tidy.calib_temperature <- function(x, ...) {
+  data.frame(term = "temperature", estimate = x$temperature, std.error = x$std_error)
+}

@@ -1,0 +1,264 @@
+# The path that every calibrator takes. A method file offers calib_<x>(), which ends in
+# new_calibrator(), and S3 methods for the internal generics predict_probs() and describe();
+# everything a user calls on a fit is here.
+
+#' Build the object every calibrator returns: plain vectors only
+#'
+#' @param data what check_calibration() returned.
+#' @param call the user's call; values that do.call() put into it are dropped.
+#' @param ... the method's own fields.
+#' @noRd
+new_calibrator <- function(method, data, call, converged, iterations, ...) {
+  fields <- list(
+    method = method, classes = data$classes, input = data$input, n = nrow(data$scores),
+    call = slim_call(call, method), converged = converged, iterations = iterations, ...
+  )
+  structure(c(fields, format = 1L), class = c(paste0("calib_", method), "calibrator"))
+}
+
+#' A call without the data, and the function itself, that do.call() writes into it
+#' @noRd
+slim_call <- function(call, method) {
+  if (is.function(call[[1]])) call[[1]] <- as.name(paste0("calib_", method))
+  slim_part(call)
+}
+
+slim_part <- function(call) {
+  for (i in seq_along(call)) {
+    # Tested in place: an argument left out, as in x[1, ], cannot be passed on.
+    if (is.symbol(call[[i]])) next
+    part <- call[[i]]
+    if (is.call(part) && !identical(part[[1]], quote(`function`))) {
+      call[[i]] <- slim_part(part)
+    } else if (!is.atomic(part) || length(part) > 10 || !is.null(attributes(part))) {
+      call[[i]] <- quote(...)
+    }
+  }
+  call
+}
+
+# Internal generics -----------------------------------------------------------------------
+
+#' N x K probabilities of a method
+#' @param data what check_newdata() returned.
+#' @noRd
+predict_probs <- function(object, data, ...) UseMethod("predict_probs")
+
+#' What print() and summary() say of a method: list(title, lines)
+#' @noRd
+describe <- function(object) UseMethod("describe")
+
+# Prediction ------------------------------------------------------------------------------
+
+#' Calibrated probabilities for new scores
+#'
+#' @param object A calibrator: the result of [calib_temperature()] or another `calib_*()`.
+#' @param newdata Scores of the same kind and the same classes as in fitting: a matrix, data
+#'   frame or, for two classes, a vector (see [gpcalib_input]). Required: calibrators keep no
+#'   training data.
+#' @param type `"prob"` for probabilities, `"class"` for the most likely class.
+#' @param threads How many threads to use. The answer does not depend on it.
+#' @param ... Passed to the method; most take nothing more.
+#' @return For `"prob"` an N x K matrix of probabilities with the classes as column names and
+#'   the row names of `newdata`; for `"class"` a factor with the levels of the training labels
+#'   (the first of several equal maxima).
+#' @examples
+#' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
+#' p <- predict(fit, letters_nn$test$scores)
+#' round(p[1:3, 1:6], 4)
+#' mean(predict(fit, letters_nn$test$scores, type = "class") == letters_nn$test$labels)
+#' @export
+predict.calibrator <- function(object, newdata, type = c("prob", "class"), ..., threads = 1) {
+  type <- check_choice(type, c("prob", "class"), "type")
+  data <- prepare_newdata(object, newdata, threads)
+  finish_probs(predict_probs(object, data, ...), object, data, type)
+}
+
+prepare_newdata <- function(object, newdata, threads) {
+  if (missing(newdata)) {
+    stop_input("newdata", "is missing",
+      "Calibrators keep no training data: give the scores to calibrate.")
+  }
+  threads <- check_threads(threads)
+  c(check_newdata(object, newdata, threads), threads = threads)
+}
+
+finish_probs <- function(probs, object, data, type) {
+  if (type == "class") {
+    winner <- .Call(C_scan, probs, data$threads)$arg
+    return(factor(object$classes[winner], levels = object$classes))
+  }
+  dimnames(probs) <- list(data$rows, object$classes)
+  probs
+}
+
+# Looking at a fit ------------------------------------------------------------------------
+
+#' Look at a calibrator
+#'
+#' `print()` says in a few lines what was fitted; `summary()` adds what the method knows about
+#' the fit; `coef()` gives its parameters and `nobs()` the number of calibration rows. `tidy()`
+#' and `glance()` give the same as data frames with one row per parameter and per fit;
+#' `augment()` adds calibrated probabilities to a data frame.
+#'
+#' @param x,object A calibrator.
+#' @param newdata For `augment()`: scores as in [predict.calibrator()], or a data frame that
+#'   holds, among other columns, the score columns under the names of the classes (with or
+#'   without `.pred_`).
+#' @param data For `augment()`: the data frame to add to; `newdata` itself when `NULL`.
+#' @param ... Not used, except that `augment()` passes it to `predict()`.
+#' @return `print()` and `summary()` return their argument and a `summary.calibrator`;
+#'   `coef()` a named vector; `nobs()` a number; `tidy()` a data frame with the columns `term`,
+#'   `estimate` and `std.error`; `glance()` one row with `method`, `input`, `classes`, `nobs`,
+#'   `converged`, `iterations` and `logLik` where the method has one; `augment()` the data frame
+#'   with columns `.pred_<class>` and `.pred_class`, which replace older ones of the same name.
+#' @examples
+#' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
+#' fit
+#' summary(fit)
+#' coef(fit)
+#' tidy(fit)
+#' glance(fit)
+#'
+#' rain <- calib_temperature(rain_nyc$prob, rain_nyc$rain)
+#' head(augment(rain, rain_nyc$prob, data = rain_nyc[c("time", "origin", "rain")]), 3)
+#' @name calibrator
+NULL
+
+#' @rdname calibrator
+#' @export
+print.calibrator <- function(x, ...) {
+  about <- describe(x)
+  cat("<", class(x)[1], "> ", about$title, "\n", sep = "")
+  cat("  ", length(x$classes), " classes, ", format(x$n, big.mark = ","), " calibration rows of ",
+    if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
+  cat(paste0("  ", about$lines, "\n"), sep = "")
+  if (!x$converged) cat("  not converged\n")
+  invisible(x)
+}
+
+#' @rdname calibrator
+#' @export
+summary.calibrator <- function(object, ...) {
+  structure(list(fit = object, coefficients = tidy(object), glance = glance(object)),
+    class = "summary.calibrator"
+  )
+}
+
+#' @export
+print.summary.calibrator <- function(x, ...) {
+  print(x$fit)
+  cat("\nCall: ", paste(deparse(x$fit$call, width.cutoff = 80L), collapse = "\n  "), "\n", sep = "")
+  if (nrow(x$coefficients)) {
+    cat("\nParameters:\n")
+    print(x$coefficients, row.names = FALSE, digits = 4)
+  }
+  one <- x$glance
+  cat("\nIterations: ", one$iterations, " (", if (one$converged) "converged" else "not converged",
+    ")", if (is.finite(one$logLik)) paste0(", log-likelihood ", format(one$logLik, digits = 6)),
+    "\n", sep = "")
+  classes <- x$fit$classes
+  cat("Classes: ", paste(utils::head(classes, 12), collapse = ", "),
+    if (length(classes) > 12) paste0(", ... (", length(classes), ")"), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname calibrator
+#' @export
+coef.calibrator <- function(object, ...) {
+  terms <- tidy(object)
+  stats::setNames(terms$estimate, terms$term)
+}
+
+#' @rdname calibrator
+#' @export
+nobs.calibrator <- function(object, ...) object$n
+
+#' @rdname calibrator
+#' @export
+tidy.calibrator <- function(x, ...) {
+  data.frame(term = character(), estimate = numeric(), std.error = numeric())
+}
+
+#' @rdname calibrator
+#' @export
+glance.calibrator <- function(x, ...) {
+  data.frame(
+    method = x$method, input = x$input, classes = length(x$classes), nobs = x$n,
+    converged = x$converged, iterations = x$iterations,
+    logLik = if (is.null(x$log_lik)) NA_real_ else x$log_lik
+  )
+}
+
+#' @rdname calibrator
+#' @export
+augment.calibrator <- function(x, newdata, data = NULL, ...) {
+  if (missing(newdata)) stop_input("newdata", "is missing", "Give the scores to calibrate.")
+  scores <- newdata
+  if (is.data.frame(newdata)) {
+    found <- find_score_columns(names(newdata), x$classes)
+    if (!is.null(found)) scores <- newdata[found]
+  }
+  if (is.null(data)) {
+    data <- if (is.data.frame(newdata)) {
+      newdata
+    } else if (is.matrix(newdata)) {
+      as.data.frame(newdata)
+    } else {
+      data.frame(score = newdata)
+    }
+  }
+  if (!is.data.frame(data)) stop_input("data", "must be a data frame", say_given(data))
+  probs <- predict(x, scores, ...)
+  if (nrow(data) != nrow(probs)) {
+    stop_input("data", paste0("has ", nrow(data), " rows but `newdata` has ", nrow(probs)),
+      "They must describe the same cases.")
+  }
+  winner <- .Call(C_scan, probs, 1L)$arg
+  for (k in seq_along(x$classes)) data[[paste0(".pred_", x$classes[k])]] <- unname(probs[, k])
+  data[[".pred_class"]] <- factor(x$classes[winner], levels = x$classes)
+  data
+}
+
+#' Positions of the columns named after the classes, or NULL
+#' @noRd
+find_score_columns <- function(names, classes) {
+  for (wanted in list(paste0(".pred_", classes), classes)) {
+    if (all(wanted %in% names)) return(match(wanted, names))
+  }
+  NULL
+}
+
+# The latent map --------------------------------------------------------------------------
+
+#' The latent map of a calibrator
+#'
+#' Calibrators of one shared map turn every score z of a row into g(z) and return
+#' softmax(g(z_1), ..., g(z_K)): no calibration has g(z) = z, temperature scaling
+#' g(z) = z / T. A constant added to g changes nothing, so only differences of g within a row
+#' matter.
+#'
+#' @param object A calibrator with a latent map: [calib_temperature()] or [calib_none()].
+#' @param z Numeric vector of scores on the scale the map works on: logits, or logarithms of
+#'   probabilities.
+#' @param ... Not used.
+#' @return A data frame with the columns `z`, `mean` (the map) and `sd` (its standard deviation,
+#'   0 for maps without uncertainty).
+#' @examples
+#' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
+#' latent(fit, c(-10, 0, 10))
+#' @export
+latent <- function(object, z, ...) UseMethod("latent")
+
+#' @export
+latent.default <- function(object, z, ...) {
+  stop_input("object", paste0("of class ", class(object)[1], " has no latent map"),
+    "It is defined for calib_gp(), calib_temperature() and calib_none().")
+}
+
+latent_line <- function(z, slope) {
+  if (!is.numeric(z)) stop_input("z", "must be a numeric vector", say_given(z))
+  if (anyNA(z)) stop_input("z", "has missing values", "Remove them.")
+  z <- as.double(z)
+  data.frame(z = z, mean = slope * z, sd = rep(0, length(z)))
+}

@@ -1,0 +1,86 @@
+#' gpcalib: calibrate classifiers
+#'
+#' Any classifier gives scores; few give probabilities one can believe. gpcalib takes the
+#' scores of a hold-out set with their labels, learns how to correct them, and applies the
+#' correction to new scores.
+#'
+#' * **Calibrators**: [calib_temperature()], [calib_none()]; each returns an object for
+#'   [`predict()`][predict.calibrator].
+#' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
+#'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
+#' * **Tables and pictures**: [reliability_table()] and its
+#'   [`autoplot()`][autoplot.reliability_table].
+#' * **Data to try it on**: [letters_nn], [rain_nyc].
+#'
+#' What scores and labels may look like is the same everywhere: see [gpcalib_input].
+#'
+#' @references
+#' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
+#' classification. *Proceedings of AISTATS*, PMLR 108, 178-190.
+#'
+#' @keywords internal
+#' @useDynLib gpcalib, .registration = TRUE, .fixes = "C_"
+#' @importFrom stats coef nobs predict
+#' @importFrom ggplot2 autoplot
+"_PACKAGE"
+
+#' @importFrom generics tidy
+#' @export
+generics::tidy
+
+#' @importFrom generics glance
+#' @export
+generics::glance
+
+#' @importFrom generics augment
+#' @export
+generics::augment
+
+#' @export
+ggplot2::autoplot
+
+#' Scores and labels, as every function takes them
+#'
+#' All calibrators and measures read their input by the same rules.
+#'
+#' # Scores
+#' A numeric matrix or data frame with one row per case and one column per class. A numeric
+#' vector (or a single column) stands for the second of two classes: its probability, or its
+#' log-odds with `input = "logits"`.
+#'
+#' `input = "auto"` takes the scores for probabilities when every value lies in \[0, 1\] and
+#' every row sums to 1, both within 0.001, and for logits otherwise; the decision is kept in
+#' the fitted object and printed. Probabilities are then clamped to \[0, 1\] and their rows
+#' divided by their sum (rows that sum to 1 within 1e-10 are left as they are). Exact zeros and
+#' ones are data and stay. A logit of `-Inf` rules a class out; other infinite values are
+#' errors.
+#'
+#' # Labels
+#' A factor, ordered factor, character or logical vector, or whole numbers, one per row.
+#'
+#' Columns with names are matched with the classes **by name**, in any order, with or without
+#' the prefix `.pred_` that tidymodels uses; names that do not match are an error. Columns
+#' without names are taken in the order of the factor's levels, of the sorted values of a
+#' character vector, of `FALSE`, `TRUE`, or, for whole numbers, as classes 1 to K. **When a 0
+#' occurs among the whole numbers, the columns are classes 0 to K - 1.** Levels that do not
+#' occur are kept.
+#'
+#' # Weights
+#' `weights` are case weights: finite, not negative, not all zero. A weight of two counts like
+#' a row given twice.
+#'
+#' # Errors
+#' Bad input raises a condition of class `gpcalib_error_input`. Its message names the argument,
+#' what is wrong with it, the first rows concerned, and what to do.
+#'
+#' @name gpcalib_input
+#' @examples
+#' # The same two-class forecast in three forms
+#' rain <- rain_nyc[1:200, ]
+#' log_loss(rain$prob, rain$rain, eps = 1e-4)
+#' log_loss(cbind(dry = 1 - rain$prob, rain = rain$prob), rain$rain, eps = 1e-4)
+#' log_loss(data.frame(.pred_rain = rain$prob, .pred_dry = 1 - rain$prob), rain$rain, eps = 1e-4)
+#'
+#' # What a mistake looks like
+#' try(log_loss(cbind(a = 1 - rain$prob, b = rain$prob), rain$rain))
+NULL

@@ -1,0 +1,4 @@
+library(testthat)
+library(gpcalib)
+
+test_check("gpcalib")

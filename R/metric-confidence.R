@@ -1,0 +1,83 @@
+# Over- and underconfidence and what they leave between them.
+
+#' Over- and underconfidence
+#'
+#' How sure a classifier is when it is wrong, how unsure when it is right, and the difference
+#' between its mean confidence and its accuracy.
+#'
+#' With the confidence \eqn{\hat z = \max_k p_k}{z = max_k p_k} of the predicted class,
+#' \deqn{o = \mathrm{E}[\hat z \mid \mathrm{wrong}], \qquad
+#'       u = \mathrm{E}[1 - \hat z \mid \mathrm{right}],}{
+#'       o = E[z | wrong],  u = E[1 - z | right],}
+#' and `confidence_gap()` is
+#' \deqn{\left| o \, P(\mathrm{wrong}) - u \, P(\mathrm{right}) \right| =
+#'       \left| \mathrm{E}\,\hat z - P(\mathrm{right}) \right|.}{
+#'       |o P(wrong) - u P(right)| = |E z - P(right)|.}
+#' All are estimated by means over the rows and lie in \eqn{[0, 1]}; lower is better. A classifier
+#' can be overconfident and underconfident at once, and even the true probabilities are both unless
+#' they are 0 and 1: they only balance, in that the gap is zero. The gap is the part of the
+#' calibration error ([ece()]) that bins cannot hide: it is a lower bound for every one of them
+#' (Wenger et al., 2020, Theorem 1).
+#'
+#' @inheritParams ece
+#' @return A number. `overconfidence()` is `NaN`, with a warning of class
+#'   `gpcalib_warning_undefined`, when no prediction is wrong, and `underconfidence()` when none is
+#'   right; `confidence_gap()` is always defined.
+#' @references
+#' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
+#' classification. *International Conference on Artificial Intelligence and Statistics*.
+#' @examples
+#' # Nine in ten claimed, three in four achieved
+#' p <- rep(.9, 100)
+#' y <- rep(1:0, c(75, 25))
+#' overconfidence(p, y)
+#' underconfidence(p, y)
+#' confidence_gap(p, y)
+#' @name over_underconfidence
+NULL
+
+#' @rdname over_underconfidence
+#' @export
+overconfidence <- function(probs, labels, weights = NULL) {
+  measure_overconfidence(forecast_totals(check_forecast(probs, labels, weights)))
+}
+
+#' @rdname over_underconfidence
+#' @export
+underconfidence <- function(probs, labels, weights = NULL) {
+  measure_underconfidence(forecast_totals(check_forecast(probs, labels, weights)))
+}
+
+#' @rdname over_underconfidence
+#' @export
+confidence_gap <- function(probs, labels, weights = NULL) {
+  measure_gap(forecast_totals(check_forecast(probs, labels, weights)))
+}
+
+# Each takes a list of sums: the weight of all rows and of those predicted right, the sum of the
+# confidence over the wrong ones (over) and of 1 - confidence over the right ones (under).
+# Elements may be vectors, one value per bootstrap replicate.
+
+forecast_totals <- function(forecast) {
+  totals <- .Call(C_measure_totals, forecast)
+  list(weight = totals[1], right = totals[2], over = totals[3], under = totals[4])
+}
+
+measure_overconfidence <- function(totals, warn = TRUE) {
+  wrong <- totals$weight - totals$right
+  if (warn && wrong <= 0) {
+    warn_gpcalib("undefined", "Overconfidence is undefined (NaN): no prediction is wrong.")
+  }
+  ifelse(wrong > 0, totals$over / wrong, NaN)
+}
+
+measure_underconfidence <- function(totals, warn = TRUE) {
+  if (warn && totals$right <= 0) {
+    warn_gpcalib("undefined", "Underconfidence is undefined (NaN): no prediction is right.")
+  }
+  ifelse(totals$right > 0, totals$under / totals$right, NaN)
+}
+
+measure_gap <- function(totals) abs(totals$over - totals$under) / totals$weight
+
+measure_accuracy <- function(totals) totals$right / totals$weight

@@ -1,0 +1,102 @@
+# Scores of whole forecasts: proper scores, accuracy, sharpness.
+
+#' Scores of probabilities
+#'
+#' The log loss and the Brier score, which reward calibration and discrimination together, and two
+#' measures of one side only: accuracy and sharpness.
+#'
+#' With \eqn{p_{nk}} the probability of class \eqn{k} in row \eqn{n}, \eqn{y_n} its label and means
+#' taken with the weights,
+#' \describe{
+#'   \item{`log_loss()`}{mean of \eqn{-\log \max(p_{n y_n}, \epsilon)}{-log max(p_ny, eps)}; from 0
+#'     to `Inf`, lower is better.}
+#'   \item{`brier_score()`}{mean of \eqn{\sum_k (p_{nk} - [y_n = k])^2}{sum_k (p_nk - [y_n = k])^2},
+#'     from 0 to 2 (`"multiclass"`), or of
+#'     \eqn{(p_{n2} - [y_n = 2])^2}{(p_n2 - [y_n = 2])^2}, from 0 to 1, which is half of it
+#'     (`"binary"`, two classes only); lower is better. `"auto"` is binary for two classes.}
+#'   \item{`class_accuracy()`}{share of the rows whose label has the largest probability (the
+#'     first of them, if tied); from 0 to 1, higher is better.}
+#'   \item{`sharpness()`}{\eqn{\frac{4 K^2}{(K - 1)^2} \sum_n (\hat z_n - \bar z)^2}{
+#'     4 K^2/(K - 1)^2 sum_n (z_n - mean(z))^2}, the sum of squares of the confidence
+#'     \eqn{\hat z_n = \max_k p_{nk}}{z_n = max_k p_nk} about its mean, scaled by its largest
+#'     possible variance, as in the computer code of Wenger et al. (2020). It grows with the number
+#'     of rows and does not look at the labels: compare it between forecasts of the same cases. At
+#'     least 0; higher is sharper.}
+#' }
+#'
+#' @inheritParams ece
+#' @param eps Probabilities below this count as this much. With `eps = 0`, a label that was given
+#'   probability 0 makes the log loss infinite, with a warning of class `gpcalib_warning_infinite`
+#'   that names the rows.
+#' @param type For `brier_score()`: sum over all classes, or the second of two only.
+#' @return A number.
+#' @references
+#' Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. *Monthly
+#' Weather Review* 78, 1--3.
+#'
+#' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
+#' classification. *International Conference on Artificial Intelligence and Statistics*.
+#' @examples
+#' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.5, .3, .2))
+#' labels <- c(1, 2, 3, 2)
+#' log_loss(probs, labels)
+#' brier_score(probs, labels)
+#' class_accuracy(probs, labels)
+#' sharpness(probs, labels)
+#'
+#' brier_score(c(.2, .7, .9), c(0, 1, 1))
+#' @name scores
+NULL
+
+#' @rdname scores
+#' @export
+log_loss <- function(probs, labels, eps = 0, weights = NULL) {
+  eps <- check_number(eps, "eps", 0, 1)
+  measure_log_loss(check_forecast(probs, labels, weights), eps)
+}
+
+#' @rdname scores
+#' @export
+brier_score <- function(probs, labels, type = c("auto", "multiclass", "binary"),
+                        weights = NULL) {
+  type <- check_choice(type, c("auto", "multiclass", "binary"), "type")
+  measure_brier(check_forecast(probs, labels, weights), type)
+}
+
+#' @rdname scores
+#' @export
+class_accuracy <- function(probs, labels, weights = NULL) {
+  measure_accuracy(forecast_totals(check_forecast(probs, labels, weights)))
+}
+
+#' @rdname scores
+#' @export
+sharpness <- function(probs, labels, weights = NULL) {
+  measure_sharpness(check_forecast(probs, labels, weights))
+}
+
+measure_log_loss <- function(forecast, eps = 0) {
+  loss <- .Call(C_measure_log_loss, forecast, eps)
+  if (is.infinite(loss)) {
+    bad <- forecast$probs[cbind(seq_along(forecast$labels), forecast$labels)] <= 0
+    if (!is.null(forecast$weights)) bad <- bad & forecast$weights > 0
+    rows <- which(bad)
+    warn_gpcalib("infinite", paste0("The log loss is infinite: the label has probability 0 in ",
+      say_rows(rows, length(rows)), ". Pass eps > 0 to bound it."))
+  }
+  loss
+}
+
+measure_brier <- function(forecast, type = "auto") {
+  k <- length(forecast$classes)
+  if (type == "binary" && k > 2) {
+    stop_input("type", paste0("is \"binary\" but there are ", k, " classes"),
+      "Use \"multiclass\", or pass the probability of one class and whether it occurred.")
+  }
+  .Call(C_measure_brier, forecast, if (k == 2 && type != "multiclass") 2L else 0L)
+}
+
+measure_sharpness <- function(forecast) {
+  k <- length(forecast$classes)
+  4 * k^2 / (k - 1)^2 * .Call(C_measure_spread, forecast)
+}

@@ -1,0 +1,182 @@
+/* r_measures.c: .Call layer of measures.h and corp.h. */
+#include "r_measures.h"
+#include "corp.h"
+#include <string.h>
+
+/* The element of that name, or NULL. */
+static SEXP element_or_null(SEXP list, const char *name) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  if (TYPEOF(list) == VECSXP && TYPEOF(names) == STRSXP)
+    for (R_xlen_t i = 0; i < XLENGTH(list); i++)
+      if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
+        return VECTOR_ELT(list, i);
+  return R_NilValue;
+}
+
+static SEXP element(SEXP list, const char *name) {
+  SEXP x = element_or_null(list, name);
+  if (Rf_isNull(x))
+    Rf_error("internal error: a list passed to a C routine has no element '%s'", name);
+  return x;
+}
+
+int r_class(SEXP x, const char *name, size_t k) {
+  int code = r_count(x, name);
+  if (code < 1 || (size_t)code > k)
+    Rf_error("internal error: '%s' is not a class number", name);
+  return code;
+}
+
+gpc_forecast r_forecast(SEXP list) {
+  gpc_forecast f;
+  f.probs = r_matrix(element(list, "probs"), "probs", &f.n, &f.k);
+  f.labels = r_integers(element(list, "labels"), "labels", (R_xlen_t)f.n);
+  f.conf = r_doubles(element(list, "conf"), "conf", (R_xlen_t)f.n);
+  f.pred = r_integers(element(list, "pred"), "pred", (R_xlen_t)f.n);
+  f.weights =
+      r_doubles_or_null(element_or_null(list, "weights"), "weights", (R_xlen_t)f.n);
+  return f;
+}
+
+gpc_ece_spec r_ece_spec(SEXP list, size_t k) {
+  gpc_ece_spec spec;
+  spec.type = (gpc_ece_type)r_count(element(list, "type"), "type");
+  spec.event = spec.type == GPC_EVENT ? r_class(element(list, "event"), "event", k) : 0;
+  spec.bins = (size_t)r_count(element(list, "bins"), "bins");
+  spec.mass = r_flag(element(list, "mass"), "mass");
+  spec.estimator = (gpc_ece_estimator)r_count(element(list, "estimator"), "estimator");
+  spec.norm = r_number(element(list, "norm"), "norm");
+  spec.debias = r_flag(element(list, "debias"), "debias");
+  if (spec.type > GPC_EVENT || spec.estimator > GPC_UNWEIGHTED || spec.bins < 1)
+    Rf_error("internal error: unknown kind of calibration error");
+  return spec;
+}
+
+gpc_by_class r_by_class(const gpc_forecast *f, const gpc_ece_spec *spec) {
+  gpc_by_class groups = {NULL, NULL, NULL, NULL};
+  if (spec->type == GPC_TOP_LABEL) {
+    groups.start = (size_t *)R_alloc(f->k + 1, sizeof(size_t));
+    groups.conf = r_work(f->n);
+    groups.labels = r_work_int(f->n);
+    groups.weights = f->weights ? r_work(f->n) : NULL;
+  }
+  return groups;
+}
+
+void *r_sort_work(const gpc_forecast *f, const gpc_ece_spec *spec) {
+  return spec->mass ? R_alloc(gpc_binning_mass_work(f->n), 1) : NULL;
+}
+
+static gpc_ece_work ece_work(const gpc_forecast *f, const gpc_ece_spec *spec) {
+  size_t problems = gpc_problem_count(spec->type, f->k);
+  gpc_ece_work work;
+  work.edges = r_work(spec->bins + 1);
+  work.sums = (gpc_bin_sums){r_work(spec->bins), r_work(spec->bins), r_work(spec->bins)};
+  work.gaps = r_work(spec->bins);
+  work.errors = r_work(problems);
+  work.shares = r_work(problems);
+  work.sort = r_sort_work(f, spec);
+  work.groups = r_by_class(f, spec);
+  return work;
+}
+
+SEXP r_ece(SEXP forecast, SEXP spec) {
+  gpc_forecast f = r_forecast(forecast);
+  gpc_ece_spec s = r_ece_spec(spec, f.k);
+  gpc_ece_work work = ece_work(&f, &s);
+  return Rf_ScalarReal(gpc_ece(&f, &s, &work, r_poll, NULL));
+}
+
+/* Columns of doubles as elements 0 .. count - 1 of a list. */
+static void set_columns(SEXP list, int count, const double **columns, size_t length) {
+  for (int c = 0; c < count; c++) {
+    SEXP column = Rf_allocVector(REALSXP, (R_xlen_t)length);
+    SET_VECTOR_ELT(list, c, column);
+    if (length > 0)
+      memcpy(REAL(column), columns[c], length * sizeof(double));
+  }
+}
+
+/* The sums of all bins: a list per problem of vectors with a value per bin. */
+SEXP r_bin_sums(SEXP forecast, SEXP spec) {
+  static const char *names[] = {"lower", "upper", "weight", "score", "hits", ""};
+  gpc_forecast f = r_forecast(forecast);
+  gpc_ece_spec s = r_ece_spec(spec, f.k);
+  gpc_ece_work work = ece_work(&f, &s);
+  size_t problems = gpc_problem_count(s.type, f.k);
+  const double *columns[] = {work.edges, work.edges + 1, work.sums.weight,
+                             work.sums.score, work.sums.hits};
+  if (s.type == GPC_TOP_LABEL)
+    gpc_by_class_fill(&f, &work.groups);
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)problems));
+  for (size_t i = 0; i < problems; i++) {
+    gpc_problem problem = gpc_problem_get(&f, &s, &work.groups, i);
+    gpc_binning binning = gpc_problem_bins(&problem, &s, f.k, work.edges, work.sort);
+    gpc_bin_sums_fill(&problem, &binning, work.sums);
+    SEXP table = r_named_list(names);
+    SET_VECTOR_ELT(out, (R_xlen_t)i, table);
+    set_columns(table, 5, columns, binning.bins);
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+/* weight, right, over, under: see gpc_totals. */
+SEXP r_measure_totals(SEXP forecast) {
+  gpc_forecast f = r_forecast(forecast);
+  gpc_totals t = gpc_measure_totals(&f);
+  SEXP out = Rf_allocVector(REALSXP, 4);
+  REAL(out)[0] = t.weight;
+  REAL(out)[1] = t.right;
+  REAL(out)[2] = t.over;
+  REAL(out)[3] = t.under;
+  return out;
+}
+
+SEXP r_measure_spread(SEXP forecast) {
+  gpc_forecast f = r_forecast(forecast);
+  return Rf_ScalarReal(gpc_measure_spread(f.n, f.conf, f.weights));
+}
+
+SEXP r_measure_log_loss(SEXP forecast, SEXP eps) {
+  gpc_forecast f = r_forecast(forecast);
+  return Rf_ScalarReal(gpc_measure_log_loss(&f, r_number(eps, "eps")));
+}
+
+/* event: a class number, or 0 for all classes. */
+SEXP r_measure_brier(SEXP forecast, SEXP event) {
+  gpc_forecast f = r_forecast(forecast);
+  int code = r_count(event, "event");
+  if (code > 0)
+    code = r_class(event, "event", f.k);
+  return Rf_ScalarReal(gpc_measure_brier(&f, code, r_poll, NULL));
+}
+
+/* The isotonic curve of class `event` and the parts of its scores: a list of vectors, the
+ * last two (score, recalibrated, constant). */
+SEXP r_corp_fit(SEXP forecast, SEXP event) {
+  static const char *names[] = {"lower", "upper", "weight", "score",
+                                "fit",   "brier", "log",    ""};
+  gpc_forecast f = r_forecast(forecast);
+  int code = r_class(event, "event", f.k);
+  double *y = r_work(f.n);
+  for (size_t i = 0; i < f.n; i++)
+    y[i] = f.labels[i] == code;
+  gpc_corp corp = {0,           r_work(f.n), r_work(f.n), r_work(f.n),
+                   r_work(f.n), r_work(f.n), {0, 0, 0},   {0, 0, 0}};
+  gpc_corp_fit(f.n, f.probs + (size_t)(code - 1) * f.n, y, f.weights, &corp,
+               R_alloc(gpc_corp_work(f.n), 1));
+  const double *columns[] = {corp.lower, corp.upper, corp.weight, corp.score, corp.fit};
+  SEXP out = PROTECT(r_named_list(names));
+  set_columns(out, 5, columns, corp.blocks);
+  const gpc_corp_parts *parts[] = {&corp.brier, &corp.log};
+  for (int c = 0; c < 2; c++) {
+    SEXP part = Rf_allocVector(REALSXP, 3);
+    SET_VECTOR_ELT(out, 5 + c, part);
+    REAL(part)[0] = parts[c]->score;
+    REAL(part)[1] = parts[c]->recalibrated;
+    REAL(part)[2] = parts[c]->constant;
+  }
+  UNPROTECT(1);
+  return out;
+}

@@ -1,0 +1,98 @@
+/* r_resample.c: .Call layer of resample.h. A seed is two whole numbers below 2^32 that R
+ * drew, so that set.seed() governs; `first` and `count` say which replicates to make. */
+#include "r_measures.h"
+#include "resample.h"
+#include "pava.h"
+#include "radix.h"
+
+static uint64_t seed_of(SEXP seed) {
+  const double *half = r_doubles(seed, "seed", 2);
+  return ((uint64_t)half[0] << 32) | (uint64_t)half[1];
+}
+
+/* What the bootstrap sums, one column per row of the data. */
+SEXP r_boot_rows(SEXP forecast) {
+  gpc_forecast f = r_forecast(forecast);
+  SEXP rows = PROTECT(Rf_allocMatrix(REALSXP, GPC_BOOT_SUMS, (int)f.n));
+  gpc_boot_rows(&f, REAL(rows));
+  UNPROTECT(1);
+  return rows;
+}
+
+/* One column of sums per replicate. */
+SEXP r_boot_draw(SEXP rows, SEXP seed, SEXP first, SEXP count) {
+  size_t sums, n, reps = (size_t)r_count(count, "count");
+  const double *data = r_matrix(rows, "rows", &sums, &n);
+  if (sums != GPC_BOOT_SUMS || n == 0)
+    Rf_error("internal error: 'rows' does not come from boot_rows");
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, GPC_BOOT_SUMS, (int)reps));
+  gpc_boot_draw(n, data, seed_of(seed), (size_t)r_count(first, "first"), reps,
+                r_work_int(gpc_boot_blocks(n)), REAL(out), r_poll, NULL);
+  UNPROTECT(1);
+  return out;
+}
+
+static gpc_null null_work(const gpc_forecast *f, const gpc_ece_spec *spec) {
+  size_t problems = gpc_problem_count(spec->type, f->k), cells = problems * spec->bins;
+  int classwise = spec->type == GPC_CLASSWISE;
+  gpc_null null;
+  null.problems = problems;
+  null.bins = spec->bins;
+  null.binning = (gpc_binning *)R_alloc(problems, sizeof(gpc_binning));
+  null.edges = r_work((spec->bins + 1) * problems);
+  null.sums = (gpc_bin_sums){r_work(cells), r_work(cells), r_work(cells)};
+  null.drawn = r_work(cells);
+  null.gaps = r_work(spec->bins);
+  null.errors = r_work(problems);
+  null.shares = r_work(problems);
+  null.cell = r_work_int(classwise ? f->n * f->k : f->n);
+  null.cumulative = classwise ? r_work(f->n * f->k) : NULL;
+  null.sort = r_sort_work(f, spec);
+  null.groups = r_by_class(f, spec);
+  return null;
+}
+
+/* Calibration errors by `spec` (first row) and with norm Inf (second): those observed in
+ * the first column, then one column per replicate with labels drawn anew. */
+SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP seed, SEXP first, SEXP count) {
+  gpc_forecast f = r_forecast(forecast);
+  gpc_ece_spec s = r_ece_spec(spec, f.k);
+  gpc_null null = null_work(&f, &s);
+  size_t reps = (size_t)r_count(count, "count");
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, 2, (int)reps + 1));
+  gpc_null_prepare(&f, &s, &null, r_poll, NULL);
+  gpc_null_observed(&s, &null, REAL(out));
+  gpc_null_draw(&f, &s, &null, seed_of(seed), (size_t)r_count(first, "first"), reps,
+                REAL(out) + 2, r_poll, NULL);
+  UNPROTECT(1);
+  return out;
+}
+
+/* Isotonic fits of class `event` at the scores `at`, outcomes drawn from the
+ * probabilities: one column per replicate. */
+SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP seed, SEXP first, SEXP count) {
+  gpc_forecast f = r_forecast(forecast);
+  size_t n = f.n, reps = (size_t)r_count(count, "count");
+  int code = r_class(event, "event", f.k);
+  const double *x = f.probs + (size_t)(code - 1) * n;
+  int *order = r_work_int(n), *group_of = r_work_int(n);
+  double *score = r_work(n), *weights = f.weights ? r_work(n) : NULL;
+  double *group_score = r_work(n), *group_hits = r_work(n), *group_weight = r_work(n);
+  gpc_radix_order(n, x, order, R_alloc(gpc_radix_work(n) + 1, 1));
+  /* Any response will do: only the groups and their weights are wanted. */
+  size_t m = gpc_pava_ties(n, x, x, f.weights, order, group_score, group_hits,
+                           group_weight, group_of);
+  for (size_t i = 0; i < n; i++) {
+    score[i] = x[order[i]];
+    if (weights)
+      weights[i] = f.weights[order[i]];
+  }
+  R_xlen_t points = XLENGTH(at);
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)points, (int)reps));
+  gpc_band_draw(n, score, weights, group_of, m, group_score, group_weight, (size_t)points,
+                r_doubles(at, "at", points), seed_of(seed),
+                GPC_DRAW_BAND + (uint64_t)code, (size_t)r_count(first, "first"), reps,
+                r_work(3 * m), r_work_int(m), REAL(out), r_poll, NULL);
+  UNPROTECT(1);
+  return out;
+}

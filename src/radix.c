@@ -1,0 +1,78 @@
+/* radix.c: least-significant-digit radix sort of (key, row) pairs. The key of a double is
+ * its bit pattern with the sign bit flipped (positive) or all bits flipped (negative), so
+ * that unsigned keys sort as the doubles do. Digits of 11 bits make six passes; a digit
+ * that is the same in all keys costs none. */
+#include "radix.h"
+#include <string.h>
+
+#define DIGIT_BITS 11
+#define DIGIT_SIZE 2048 /* 2^DIGIT_BITS */
+#define DIGITS 6        /* six times 11 bits cover 64 */
+#define SMALL 48        /* below this, insertion is quicker than counting */
+
+size_t gpc_radix_work(size_t n) {
+  return n < SMALL ? 0
+                   : 2 * n * sizeof(uint64_t) + n * sizeof(int) +
+                         DIGITS * DIGIT_SIZE * sizeof(uint32_t);
+}
+
+static uint64_t key_of(double x) {
+  uint64_t bits;
+  x += 0.0; /* -0 becomes 0 */
+  memcpy(&bits, &x, sizeof bits);
+  return bits ^ ((bits >> 63) ? ~UINT64_C(0) : UINT64_C(1) << 63);
+}
+
+static void insertion_order(size_t n, const double *x, int *order) {
+  for (size_t i = 0; i < n; i++) {
+    size_t j = i;
+    for (; j > 0 && x[order[j - 1]] > x[i]; j--)
+      order[j] = order[j - 1];
+    order[j] = (int)i;
+  }
+}
+
+void gpc_radix_order(size_t n, const double *x, int *order, void *work) {
+  if (n < SMALL) {
+    insertion_order(n, x, order);
+    return;
+  }
+  uint64_t *key = work, *other_key = key + n;
+  uint32_t *count = (uint32_t *)(other_key + n);
+  int *row = order, *other_row = (int *)(count + DIGITS * DIGIT_SIZE);
+
+  memset(count, 0, DIGITS * DIGIT_SIZE * sizeof *count);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t k = key_of(x[i]);
+    key[i] = k;
+    row[i] = (int)i;
+    for (int d = 0; d < DIGITS; d++)
+      count[(size_t)d * DIGIT_SIZE + ((k >> (d * DIGIT_BITS)) & (DIGIT_SIZE - 1))]++;
+  }
+
+  for (int d = 0; d < DIGITS; d++) {
+    uint32_t *c = count + d * DIGIT_SIZE;
+    int shift = d * DIGIT_BITS;
+    if (c[(key[0] >> shift) & (DIGIT_SIZE - 1)] == n)
+      continue;
+    uint32_t start = 0;
+    for (int v = 0; v < DIGIT_SIZE; v++) {
+      uint32_t here = c[v];
+      c[v] = start;
+      start += here;
+    }
+    for (size_t i = 0; i < n; i++) {
+      uint32_t to = c[(key[i] >> shift) & (DIGIT_SIZE - 1)]++;
+      other_key[to] = key[i];
+      other_row[to] = row[i];
+    }
+    uint64_t *swap_key = key;
+    key = other_key;
+    other_key = swap_key;
+    int *swap_row = row;
+    row = other_row;
+    other_row = swap_row;
+  }
+  if (row != order)
+    memcpy(order, row, n * sizeof *order);
+}

@@ -1,0 +1,248 @@
+columns <- c("measure", "estimate", "conf.low", "conf.high", "null.low", "null.high", "p.value")
+with_interval <- c("class_accuracy", "log_loss", "brier_score", "overconfidence",
+  "underconfidence", "confidence_gap")
+
+test_that("estimates are those of the functions they are named after", {
+  set.seed(1)
+  set <- random_forecast(150, 3)
+  w <- rexp(150)
+  table <- calib_metrics(set$probs, set$labels, bins = 15, norm = 2, debias = TRUE, weights = w)
+  expect_s3_class(table, "data.frame")
+  expect_named(table, columns)
+  expect_setequal(table$measure, c(with_interval, "ece", "mce", "sharpness"))
+  expect_true(all(is.na(table[, 3:7])))
+  plain <- setdiff(table$measure, c("ece", "mce"))
+  for (name in plain) {
+    expect_equal(table$estimate[table$measure == name],
+      get(name)(set$probs, set$labels, weights = w))
+  }
+  expect_equal(table$estimate[table$measure == "ece"],
+    ece(set$probs, set$labels, 15, 2, debias = TRUE, weights = w))
+  expect_equal(table$estimate[table$measure == "mce"], mce(set$probs, set$labels, 15, weights = w))
+})
+
+test_that("intervals and null ranges go where they belong", {
+  set.seed(2)
+  set <- random_forecast(150, 3)
+  table <- calib_metrics(set$probs, set$labels, conf_level = .9, replicates = 200)
+  means <- table$measure %in% with_interval
+  errors <- table$measure %in% c("ece", "mce")
+  expect_true(all(table$conf.low[means] <= table$conf.high[means]))
+  expect_true(all(is.na(table$conf.low[!means])) && all(is.na(table$conf.high[!means])))
+  expect_true(all(table$null.low[errors] <= table$null.high[errors]))
+  expect_true(all(is.na(table$null.low[!errors])) && all(is.na(table$p.value[!errors])))
+  expect_true(all(table$p.value[errors] >= 1 / 201 & table$p.value[errors] <= 1))
+})
+
+test_that("set.seed() governs, two draws of R's generator are used, chunks do not matter", {
+  set.seed(3)
+  set <- random_forecast(300, 3)
+  run <- function() {
+    set.seed(42)
+    calib_metrics(set$probs, set$labels, bins = 10, conf_level = .95, replicates = 50)
+  }
+  first <- run()
+  after <- runif(1)
+  expect_identical(run(), first)
+  set.seed(42)
+  runif(2)
+  expect_identical(runif(1), after)
+  set.seed(43)
+  other <- calib_metrics(set$probs, set$labels, bins = 10, conf_level = .95, replicates = 50)
+  expect_false(identical(other, first))
+
+  forecast <- check_forecast(set$probs, set$labels)
+  table <- first
+  for (type in ece_types) {
+    spec <- ece_spec(forecast$classes, bins = 10, type = type, event = if (type == "event") "2")
+    tables <- lapply(c(1, 7, 50, 1000), function(chunk) {
+      table <- add_bootstrap(table, forecast, .95, 50, c(5, 6), chunk)
+      add_null(table, forecast, spec, .95, 50, c(5, 6), chunk)
+    })
+    for (other in tables[-1]) expect_identical(other, tables[[1]])
+  }
+  # Not resampling leaves R's generator alone.
+  set.seed(1)
+  before <- .Random.seed
+  calib_metrics(set$probs, set$labels)
+  expect_identical(.Random.seed, before)
+})
+
+test_that("the bootstrap of means has the spread that theory gives", {
+  set.seed(4)
+  set <- random_forecast(2000, 3)
+  table <- calib_metrics(set$probs, set$labels, conf_level = .95, replicates = 2000)
+  right <- max.col(set$probs, "first") == set$labels
+  loss <- -log(set$probs[cbind(1:2000, set$labels)])
+  brier <- rowSums((set$probs - outer(set$labels, 1:3, "=="))^2)
+  conf <- apply(set$probs, 1, max)
+  rows <- list(class_accuracy = right, log_loss = loss, brier_score = brier,
+    overconfidence = conf[!right], underconfidence = 1 - conf[right])
+  for (name in names(rows)) {
+    x <- rows[[name]]
+    want <- mean(x) + c(-1, 1) * qnorm(.975) * sd(x) / sqrt(length(x))
+    got <- unlist(table[table$measure == name, c("conf.low", "conf.high")], use.names = FALSE)
+    expect_lt(max(abs(got - want)) / diff(want), .12, label = name)
+  }
+})
+
+test_that("the bootstrap is a multinomial draw of rows", {
+  # 1200 rows make three blocks of unequal size; counts of rows have mean 1, variance 1 - 1/n.
+  n <- 1200
+  forecast <- check_forecast(rep(.5, n), rep_len(0:1, n))
+  rows <- .Call(C_boot_rows, forecast)
+  rows[] <- 0
+  picks <- c(1, 512, 513, 1024, 1025, 1200)
+  for (i in 1:6) rows[i, picks[i]] <- 1
+  drawn <- .Call(C_boot_draw, rows, c(1, 2), 0L, 4000L)
+  expect_true(all(drawn == floor(drawn)))
+  expect_lt(max(abs(rowMeans(drawn) - 1)), 5 / sqrt(4000))
+  expect_lt(max(abs(apply(drawn, 1, var) - 1)), .15)
+  # So are counts of many rows: binomial, across the borders of blocks too.
+  rows[] <- 0
+  rows[1, 1:512] <- rows[2, 300:900] <- rows[3, 1025:1200] <- 1
+  drawn <- .Call(C_boot_draw, rows, c(3, 4), 0L, 4000L)
+  q <- c(512, 601, 176) / n
+  expect_lt(max(abs(rowMeans(drawn)[1:3] - n * q) / sqrt(n * q * (1 - q) / 4000)), 5)
+  expect_lt(max(abs(log(apply(drawn[1:3, ], 1, var) / (n * q * (1 - q))))), .15)
+  rows[] <- 1
+  expect_true(all(.Call(C_boot_draw, rows, c(1, 2), 0L, 5L) == n))
+})
+
+test_that("what the bootstrap sums gives the measures themselves", {
+  set.seed(8)
+  for (K in 2:3) {
+    set <- random_forecast(90, K)
+    for (w in list(rep(1, 90), rexp(90), sample(0:2, 90, TRUE))) {
+      sums <- rowSums(.Call(C_boot_rows, check_forecast(set$probs, set$labels, w)))
+      want <- oracle_scores(set$probs, set$labels, w)
+      expect_equal(
+        c(sums[2] / sums[1], sums[5] / sums[1], sums[6] / sums[1], sums[3] / (sums[1] - sums[2]),
+          sums[4] / sums[2], abs(sums[3] - sums[4]) / sums[1]),
+        unname(want[with_interval])
+      )
+    }
+  }
+})
+
+test_that("weights travel with their rows", {
+  set.seed(5)
+  n <- 400
+  set <- random_forecast(n, 3)
+  w <- rexp(n)^2
+  table <- calib_metrics(set$probs, set$labels, conf_level = .95, replicates = 2000, weights = w)
+  right <- max.col(set$probs, "first") == set$labels
+  mean <- sum(w * right) / sum(w)
+  se <- sqrt(sum(w^2 * (right - mean)^2)) / sum(w) # of a ratio, by the delta method
+  got <- unlist(table[table$measure == "class_accuracy", c("conf.low", "conf.high")])
+  expect_lt(max(abs(got - (mean + c(-1, 1) * 1.96 * se))) / (2 * 1.96 * se), .15)
+})
+
+test_that("labels drawn anew have the moments of the probabilities", {
+  # Bins of one row each would tell a single row's draws; take three rows, three bins.
+  probs <- rbind(c(.7, .2, .1), c(.25, .5, .25), c(0, .1, .9))
+  forecast <- check_forecast(probs, c(1, 2, 3))
+  draw <- function(type, event = NULL, reps = 20000L, norm = 1) {
+    spec <- ece_spec(forecast$classes, bins = 10, norm = norm, type = type, event = event)
+    .Call(C_null_draw, forecast, spec, c(7, 8), 0L, reps)
+  }
+  # ECE_1 of one-row bins: mean of |p - hit| has mean 2 p (1 - p) per row.
+  spread <- function(p) mean(2 * p * (1 - p))
+  near <- function(x, want) expect_lt(abs(mean(x) - want), 5 * sd(x) / sqrt(length(x)))
+  near(draw("confidence")[1, -1], spread(c(.7, .5, .9)))
+  near(draw("top_label")[1, -1], spread(c(.7, .5, .9)))
+  near(draw("event", "1")[1, -1], spread(probs[, 1]))
+  near(draw("classwise")[1, -1], spread(probs))
+  # A categorical draw: exactly one class of a row happens, in norm 2 (1/3 sum_k ECE_k^2) is
+  # (1/9) sum_n sum_k (p - hit)^2, with mean (1/9) sum_n (1 - sum_k p^2).
+  near(draw("classwise", norm = 2)[1, -1]^2, sum(1 - rowSums(probs^2)) / 9)
+  # The observed errors come first.
+  expect_equal(draw("classwise", reps = 1L)[, 1],
+    c(ece(probs, 1:3, 10, type = "classwise"), mce(probs, 1:3, 10, type = "classwise")))
+})
+
+test_that("the null agrees with redrawing labels in R", {
+  set.seed(6)
+  set <- random_forecast(120, 3, digits = 2)
+  w <- as.double(sample(1:3, 120, TRUE))
+  forecast <- check_forecast(set$probs, set$labels, w)
+  labels <- replicate(1500, apply(set$probs, 1, function(p) sample.int(3, 1, prob = p)))
+  grid <- expand.grid(type = ece_types, binning = ece_binnings, estimator = ece_estimators,
+    stringsAsFactors = FALSE)
+  for (i in seq_len(nrow(grid))) {
+    g <- grid[i, ]
+    event <- if (g$type == "event") "3"
+    spec <- ece_spec(forecast$classes, 8, 2, g$binning, g$estimator, g$type, event)
+    got <- .Call(C_null_draw, forecast, spec, c(1, 2), 0L, 1500L)
+    expect_equal(got[1, 1], ece(set$probs, set$labels, 8, 2, g$binning, g$estimator, g$type, event,
+      weights = w))
+    want <- apply(labels, 2, function(y) {
+      forecast$labels <- y
+      .Call(C_ece, forecast, spec)
+    })
+    drawn <- got[1, -1]
+    expect_lt(abs(mean(drawn) - mean(want)), 5 * sqrt((var(drawn) + var(want)) / 1500))
+    expect_lt(abs(log(sd(drawn) / sd(want))), .12)
+  }
+})
+
+test_that("p-values are about uniform under calibration and small without it", {
+  set.seed(7)
+  p_values <- replicate(200, {
+    p <- runif(150)
+    y <- rbinom(150, 1, p)
+    table <- calib_metrics(p, y, bins = 10, type = "event", conf_level = .9, replicates = 99)
+    table$p.value[match(c("ece", "mce"), table$measure)]
+  })
+  for (i in 1:2) {
+    expect_gt(suppressWarnings(ks.test(p_values[i, ], "punif"))$p.value, .001)
+    expect_gt(mean(p_values[i, ] <= .1), .03)
+    expect_lt(mean(p_values[i, ] <= .1), .2)
+  }
+  p <- rep(.9, 200)
+  y <- rep(1:0, c(150, 50))
+  bad <- calib_metrics(p, y, conf_level = .95, replicates = 199)
+  expect_equal(bad$p.value[match(c("ece", "mce"), bad$measure)], c(1, 1) / 200)
+  # The observed error lies far above the range under calibration.
+  expect_gt(bad$estimate[bad$measure == "ece"], bad$null.high[bad$measure == "ece"])
+})
+
+test_that("ties between drawn and observed errors count", {
+  # Two rows: the observed error is the largest possible or one of few values.
+  p <- c(.5, .5)
+  suppressWarnings( # every prediction is right
+    table <- calib_metrics(p, c(0, 0), bins = 1, type = "event", conf_level = .9,
+      replicates = 1000),
+    classes = "gpcalib_warning_undefined"
+  )
+  # |.5 - mean| is .5 with probability 1/2.
+  expect_lt(abs(table$p.value[4] - .5), .08)
+  table <- calib_metrics(p, c(0, 1), bins = 1, type = "event", conf_level = .9, replicates = 100)
+  expect_equal(table$p.value[4], 1)
+})
+
+test_that("undefined and infinite measures warn once and stay in the table", {
+  p <- c(.2, .9, .8, .7)
+  expect_warning(table <- calib_metrics(p, c(0, 1, 1, 1), conf_level = .9, replicates = 50),
+    class = "gpcalib_warning_undefined")
+  row <- table$measure == "overconfidence"
+  expect_identical(table$estimate[row], NaN)
+  expect_true(is.na(table$conf.low[row]) && is.na(table$conf.high[row]))
+  expect_warning(table <- calib_metrics(c(0, .9, .3, .6), c(1, 1, 0, 0), conf_level = .9,
+    replicates = 50), class = "gpcalib_warning_infinite")
+  row <- table$measure == "log_loss"
+  expect_identical(table$estimate[row], Inf)
+  expect_identical(table$conf.high[row], Inf)
+})
+
+test_that("wrong arguments are input errors", {
+  p <- c(.2, .9, .8)
+  y <- c(0, 1, 0)
+  error <- function(...) expect_error(..., class = "gpcalib_error_input")
+  error(calib_metrics(p, y, conf_level = 1), "conf_level")
+  error(calib_metrics(p, y, conf_level = 95), "conf_level")
+  error(calib_metrics(p, y, conf_level = .9, replicates = 0), "replicates")
+  error(calib_metrics(p, y, bin = 10), "bin")
+  error(calib_metrics(p, y, 10), "names")
+  error(calib_metrics(p, y, type = "event", event = "x"), "event")
+})

@@ -1,0 +1,90 @@
+# What the scripts in bench/ share: the units of unit.c, timing in turns, and the report.
+
+# The units (unit.c, with R's usual flags) and our kernel (kernel.c, with the package's), compiled
+# into .build/ or a temporary folder.
+compile <- function(files, name, makevars = NULL) {
+  build <- Sys.getenv("BUILD", "")
+  dir <- file.path(if (nzchar(build)) build else tempdir(), "bench", name)
+  unlink(dir, recursive = TRUE)
+  dir.create(dir, recursive = TRUE)
+  file.copy(files, dir)
+  if (!is.null(makevars)) file.copy(makevars, file.path(dir, "Makevars"))
+  old <- setwd(dir)
+  on.exit(setwd(old))
+  object <- paste0(name, .Platform$dynlib.ext)
+  sources <- grep("\\.c$", basename(files), value = TRUE)
+  out <- system2(file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "-o", object, sources),
+    stdout = TRUE, stderr = TRUE)
+  if (!file.exists(object)) stop(paste(out, collapse = "\n"))
+  dll <- dyn.load(object)
+  function(symbol) getNativeSymbolInfo(symbol, dll)
+}
+
+load_units <- function() {
+  unit <- compile("bench/unit.c", "unit")
+  core <- c("src/softmax.c", "src/gpc.c", list.files("src", "\\.h$", full.names = TRUE))
+  kernel <- compile(c("bench/kernel.c", core), "kernel", "src/Makevars")
+  list(softmax = unit("unit_softmax"), row_max = unit("unit_row_max"),
+    clock = unit("unit_clock"), kernel = kernel("kernel_softmax"))
+}
+
+units <- load_units()
+now <- function() .Call(units$clock)
+
+# One softmax of z, and one pass for the row maxima of z, as functions to be timed.
+one_softmax <- function(z) {
+  top <- numeric(nrow(z))
+  sum <- numeric(nrow(z))
+  p <- z + 0
+  function() .Call(units$softmax, z, top, sum, p)
+}
+
+# Our kernel on z.
+our_softmax <- function(z, threads = 1L) {
+  p <- z + 0
+  function() .Call(units$kernel, z, threads, p)
+}
+
+one_row_max <- function(z) {
+  top <- numeric(nrow(z))
+  arg <- integer(nrow(z))
+  function() .Call(units$row_max, z, top, arg)
+}
+
+# Seconds of each function in turn, `rounds` times: a matrix with a column per function. The
+# machine may be busy with other things; what is timed in turns is disturbed alike.
+time_in_turns <- function(jobs, rounds) {
+  for (job in jobs) job()
+  seconds <- matrix(NA_real_, rounds, length(jobs), dimnames = list(NULL, names(jobs)))
+  for (round in seq_len(rounds)) {
+    for (name in names(jobs)) {
+      gc(FALSE)
+      start <- now()
+      jobs[[name]]()
+      seconds[round, name] <- now() - start
+    }
+  }
+  seconds
+}
+
+markdown_table <- function(table) {
+  cells <- vapply(table, function(x) if (is.numeric(x)) format(x) else as.character(x),
+    character(nrow(table)))
+  cells <- matrix(cells, nrow(table))
+  c(paste0("| ", paste(names(table), collapse = " | "), " |"),
+    paste0("|", strrep("---|", ncol(table))),
+    apply(cells, 1, function(row) paste0("| ", paste(trimws(row), collapse = " | "), " |")))
+}
+
+# Print the lines and keep them, with the date, in bench/results/<name>.md.
+write_report <- function(name, title, lines) {
+  processor <- tryCatch(
+    sub(".*: ", "", grep("model name", readLines("/proc/cpuinfo"), value = TRUE)[1]),
+    error = function(e) Sys.info()[["machine"]], warning = function(w) Sys.info()[["machine"]])
+  head <- c(paste("#", title), "", paste0(format(Sys.Date()), ", gpcalib ",
+    utils::packageVersion("gpcalib"), ", ", R.version.string, ", ", processor, "."), "")
+  dir.create("bench/results", showWarnings = FALSE, recursive = TRUE)
+  file <- file.path("bench/results", paste0(name, ".md"))
+  writeLines(c(head, lines), file)
+  writeLines(c(lines, "", paste("Kept in", file)))
+}

@@ -15,6 +15,11 @@
 #' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small one speaks
 #' against calibration. Sharpness is a sum, not a mean, and gets no interval.
 #'
+#' The confidence gap is an absolute value: its interval is that of the signed gap without the
+#' sign, so that it begins at 0 when both signs are possible. Over- and underconfidence get an
+#' interval only when at least five rows are wrong (correct). Accuracy, gap, over- and
+#' underconfidence always refer to the most likely class, whatever `type` says.
+#'
 #' Resampling is governed by [set.seed()]: it uses two numbers of R's generator as the seed of its
 #' own, which has one stream per replicate.
 #'
@@ -22,7 +27,8 @@
 #' @param ... Passed on to [ece()] and, as far as it has them, [mce()]: `bins`, `norm`, `binning`,
 #'   `estimator`, `type`, `event`, `debias`.
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
-#' @param replicates How often to resample.
+#' @param replicates How often to resample, at least 20.
+#' @param eps Passed on to [log_loss()].
 #' @return A data frame with one row per measure and the columns `measure` (the name of its
 #'   function), `estimate`, `conf.low`, `conf.high`, `null.low`, `null.high`, `p.value`; `NA` where
 #'   a column does not apply. An undefined measure is `NaN`, an infinite one `Inf`, with a warning
@@ -39,17 +45,18 @@
 #' set.seed(1)
 #' calib_metrics(p, y, bins = 15, conf_level = .95, replicates = 200)
 #' @export
-calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 1000,
+calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 1000, eps = 0,
                           weights = NULL) {
   forecast <- check_forecast(probs, labels, weights)
+  eps <- check_number(eps, "eps", 0, 1)
   specs <- metric_specs(forecast$classes, ...)
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)
-  replicates <- check_count(replicates, "replicates", 1)
+  replicates <- check_count(replicates, "replicates", 20)
 
   totals <- forecast_totals(forecast)
   estimate <- c(
     class_accuracy = measure_accuracy(totals),
-    log_loss = measure_log_loss(forecast),
+    log_loss = measure_log_loss(forecast, eps),
     brier_score = measure_brier(forecast),
     ece = .Call(C_ece, forecast, specs$ece),
     mce = .Call(C_ece, forecast, specs$mce),
@@ -65,7 +72,7 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
   )
   if (is.null(conf_level)) return(table)
   seed <- draw_seed()
-  table <- add_bootstrap(table, forecast, conf_level, replicates, seed)
+  table <- add_bootstrap(table, forecast, conf_level, replicates, seed, eps = eps)
   add_null(table, forecast, specs$ece, conf_level, replicates, seed)
 }
 
@@ -141,25 +148,42 @@ middle_range <- function(x, level) {
   stats::quantile(x, c((1 - level) / 2, (1 + level) / 2), names = FALSE)
 }
 
-add_bootstrap <- function(table, forecast, level, replicates, seed, chunk = NULL) {
-  rows <- .Call(C_boot_rows, forecast)
+add_bootstrap <- function(table, forecast, level, replicates, seed, chunk = NULL, eps = 0) {
+  rows <- .Call(C_boot_rows, forecast, eps)
   draw <- function(first, count) .Call(C_boot_draw, rows, seed, first, count)
   sums <- draw_replicates(draw, replicates, chunk)
-  totals <- list(weight = sums[1, ], right = sums[2, ], over = sums[3, ], under = sums[4, ])
+  totals <- list(weight = sums[1, ], right = sums[2, ], over = sums[3, ], under = sums[4, ],
+    wrong = sums[7, ])
   drawn <- list(
     class_accuracy = measure_accuracy(totals),
     log_loss = sums[5, ] / totals$weight,
     brier_score = sums[6, ] / totals$weight,
     overconfidence = measure_overconfidence(totals, warn = FALSE),
     underconfidence = measure_underconfidence(totals, warn = FALSE),
-    confidence_gap = measure_gap(totals)
+    confidence_gap = measure_signed_gap(totals)
   )
+  wrong <- sum(forecast$pred != forecast$labels & weights_of(forecast) > 0)
+  right <- sum(forecast$pred == forecast$labels & weights_of(forecast) > 0)
+  if (wrong < few_rows) drawn$overconfidence <- NULL
+  if (right < few_rows) drawn$underconfidence <- NULL
   for (name in names(drawn)) {
     row <- match(name, table$measure)
-    if (is.nan(table$estimate[row])) next
-    table[row, c("conf.low", "conf.high")] <- middle_range(drawn[[name]], level)
+    ends <- middle_range(drawn[[name]], level)
+    if (name == "confidence_gap") ends <- without_sign(ends)
+    table[row, c("conf.low", "conf.high")] <- ends
   }
   table
+}
+
+few_rows <- 5 # fewer rows than this say nothing of the spread of their mean
+
+weights_of <- function(forecast) if (is.null(forecast$weights)) 1 else forecast$weights
+
+#' The interval of |x| from that of x
+#' @noRd
+without_sign <- function(ends) {
+  if (anyNA(ends)) return(ends)
+  c(if (ends[1] <= 0 && ends[2] >= 0) 0 else min(abs(ends)), max(abs(ends)))
 }
 
 add_null <- function(table, forecast, spec, level, replicates, seed, chunk = NULL) {

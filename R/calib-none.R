@@ -21,7 +21,7 @@ calib_none <- function(scores, labels, input = c("auto", "probs", "logits"), wei
 }
 
 #' @export
-predict_probs.calib_none <- function(object, data, ...) {
+predict_probs.calib_none <- function(object, data) {
   if (object$input == "probs") return(data$scores)
   .Call(C_softmax, data$scores, 1, -Inf, data$threads)
 }

@@ -15,24 +15,26 @@
 #' # Zeros
 #' Probabilities of exactly 0 (and logits of `-Inf`) have no logarithm. When they occur among
 #' the calibration scores, values below a floor are raised to it; `floor = NULL` tries half the
-#' smallest positive value and 0.01, 0.001, ..., 1e-8, and keeps the one with the lowest log
-#' loss. The floor is stored and used in prediction. Scores without zeros are not floored.
+#' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K), and keeps the one with the
+#' lowest log loss. The floor is stored and used in prediction. Scores without zeros are not floored.
 #'
 #' # When T has no best value
 #' Each case leaves `converged = FALSE` and a warning:
 #' * The calibration rows are classified without a fault, so that the loss falls for ever as T
-#'   goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2)
-#'   (`gpcalib_warning_separated`).
+#'   goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2) of what it can reach, which
+#'   is 1 unless rows have ties (`gpcalib_warning_separated`).
 #' * The scores carry no information, or point the wrong way, so that uniform probabilities are
 #'   best: T stops at a very large value (`gpcalib_warning_bound`).
 #' * All scores of every row are equal: T = 1 (`gpcalib_warning_flat`).
+#' * `max_iter` passes were not enough (`gpcalib_warning_not_converged`).
 #'
 #' @param scores Scores of the calibration rows, one column per class, or a vector for the
 #'   second of two classes; see [gpcalib_input].
 #' @param labels Their true classes.
 #' @param input Whether `scores` are probabilities or logits; `"auto"` looks at them.
 #' @param weights Case weights, or `NULL`.
-#' @param floor What a probability of zero counts as, or `NULL` to choose it by the log loss.
+#' @param floor Probabilities below this count as this much, or `NULL` to choose it by the log loss
+#'   when zeros occur. The standard error of T takes it as given.
 #' @param tol Bound on the error of log T.
 #' @param max_iter The most passes over the data.
 #' @param threads How many threads to use. The answer does not depend on it.
@@ -91,7 +93,8 @@ warn_temperature <- function(fit) {
     warn_gpcalib("not_converged", paste0("The temperature did not converge in ", fit$passes,
       " passes; raise `max_iter`."))
   } else if (fit$status == "not_finite") {
-    stop_input("scores", "are too large for the log loss to be computed", "Rescale them.")
+    stop_input("scores", "are too large or too small for the log loss to be computed",
+      "Rescale them.")
   }
 }
 
@@ -105,9 +108,7 @@ floor_candidates <- 10^-(2:8)
 #'   chosen; 0 for none); `floored`, whether the chosen one belongs into the object.
 #' @noRd
 log_scores <- function(data, floor) {
-  if (!is.null(floor)) {
-    floor <- check_number(floor, "floor", .Machine$double.xmin, 0.5)
-  }
+  floor <- check_floor(floor, length(data$classes))
   probs <- data$input == "probs"
   zeros <- if (probs) data$scan$lowest == 0 else data$scan$n_neginf > 0
   z <- latent_scale(data$scores, data$input, floored = zeros || !is.null(floor))
@@ -117,8 +118,23 @@ log_scores <- function(data, floor) {
   }
   smallest <- exp(min(z[z > -Inf]))
   half <- max(smallest / 2, .Machine$double.xmin)
-  list(z = z, floors = unique(c(half, floor_candidates)), floored = TRUE)
+  list(z = z, floors = try_floors(half, length(data$classes)), floored = TRUE)
 }
+
+#' A floor must lie below 1/K: the largest probability of a row is never lower than that, so that
+#' it stays the largest
+#' @noRd
+check_floor <- function(floor, k) {
+  if (is.null(floor)) return(NULL)
+  floor <- check_number(floor, "floor", .Machine$double.xmin, 1)
+  if (floor >= 1 / k) {
+    stop_input("floor", paste0("must be less than 1/K = ", format(1 / k, digits = 3)),
+      "A higher floor would hide which class is the most likely.")
+  }
+  floor
+}
+
+try_floors <- function(half, k) unique(c(half, floor_candidates[floor_candidates < 1 / k]))
 
 #' Log-probabilities, or logits as they are unless they are to be floored
 #' @noRd
@@ -130,7 +146,7 @@ latent_scale <- function(scores, input, floored) {
 # Methods ---------------------------------------------------------------------------------
 
 #' @export
-predict_probs.calib_temperature <- function(object, data, ...) {
+predict_probs.calib_temperature <- function(object, data) {
   z <- latent_scale(data$scores, object$input, floored = !is.null(object$floor))
   floor <- if (!is.null(object$floor)) {
     object$floor
@@ -169,4 +185,16 @@ latent.calib_temperature <- function(object, z, ...) latent_line(z, 1 / object$t
 #' @export
 tidy.calib_temperature <- function(x, ...) {
   data.frame(term = "temperature", estimate = x$temperature, std.error = x$std_error)
+}
+
+#' @importFrom stats logLik
+#' @export
+logLik.calib_temperature <- function(object, ...) {
+  structure(object$log_lik, df = 1, nobs = object$n, class = "logLik")
+}
+
+#' @importFrom stats vcov
+#' @export
+vcov.calib_temperature <- function(object, ...) {
+  matrix(object$std_error^2, 1, 1, dimnames = list("temperature", "temperature"))
 }

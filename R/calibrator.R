@@ -42,7 +42,7 @@ slim_part <- function(call) {
 #' N x K probabilities of a method
 #' @param data what check_newdata() returned.
 #' @noRd
-predict_probs <- function(object, data, ...) UseMethod("predict_probs")
+predict_probs <- function(object, data) UseMethod("predict_probs")
 
 #' What print() and summary() say of a method: list(title, lines)
 #' @noRd
@@ -58,7 +58,7 @@ describe <- function(object) UseMethod("describe")
 #'   training data.
 #' @param type `"prob"` for probabilities, `"class"` for the most likely class.
 #' @param threads How many threads to use. The answer does not depend on it.
-#' @param ... Passed to the method; most take nothing more.
+#' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return For `"prob"` an N x K matrix of probabilities with the classes as column names and
 #'   the row names of `newdata`; for `"class"` a factor with the levels of the training labels
 #'   (the first of several equal maxima).
@@ -69,9 +69,10 @@ describe <- function(object) UseMethod("describe")
 #' mean(predict(fit, letters_nn$test$scores, type = "class") == letters_nn$test$labels)
 #' @export
 predict.calibrator <- function(object, newdata, type = c("prob", "class"), ..., threads = 1) {
+  check_dots_empty(...)
   type <- check_choice(type, c("prob", "class"), "type")
   data <- prepare_newdata(object, newdata, threads)
-  finish_probs(predict_probs(object, data, ...), object, data, type)
+  finish_probs(predict_probs(object, data), object, data, type)
 }
 
 prepare_newdata <- function(object, newdata, threads) {
@@ -248,7 +249,10 @@ find_score_columns <- function(names, classes) {
 #' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
 #' latent(fit, c(-10, 0, 10))
 #' @export
-latent <- function(object, z, ...) UseMethod("latent")
+latent <- function(object, z, ...) {
+  if (missing(z)) stop_input("z", "is missing", "Give the scores at which to evaluate the map.")
+  UseMethod("latent")
+}
 
 #' @export
 latent.default <- function(object, z, ...) {

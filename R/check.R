@@ -31,12 +31,26 @@ say_rows <- function(rows, count = length(rows)) {
   paste0("rows ", paste(rows[-last], collapse = ", "), " and ", rows[last])
 }
 
+say_count <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
+
 say_values <- function(x, most = 6) {
   shown <- paste0("\"", utils::head(x, most), "\"", collapse = ", ")
   if (length(x) > most) paste0(shown, ", ...") else shown
 }
 
 # Single values ---------------------------------------------------------------------------
+
+#' Nothing may be left over in `...`: a misspelt argument would be lost there
+#' @noRd
+check_dots_empty <- function(...) {
+  if (...length() == 0) return()
+  name <- names(list(...))[1]
+  stop_input("...", if (is.null(name) || is_gap(name)) {
+    "must be empty"
+  } else {
+    paste0("has an unknown argument, ", name)
+  }, "Check the spelling of the arguments.")
+}
 
 check_number <- function(x, arg, lower = -Inf, upper = Inf) {
   if (!is.numeric(x) || length(x) != 1 || is.na(x) || x < lower || x > upper) {
@@ -99,7 +113,8 @@ check_weights <- function(weights, n) {
     stop_input("weights", "must be a numeric vector or NULL", say_given(weights))
   }
   if (length(weights) != n) {
-    stop_input("weights", paste0("has ", length(weights), " values but there are ", n, " rows"),
+    stop_input("weights", paste0("has ", say_count(length(weights), "value"), " but there are ", n,
+      " rows"),
       "Give one weight per row.")
   }
   bad <- which(!is.finite(weights) | weights < 0)
@@ -109,6 +124,9 @@ check_weights <- function(weights, n) {
   }
   if (all(weights == 0)) {
     stop_input("weights", "is zero for every row", "At least one row must count.")
+  }
+  if (sum(weights) > 1e290 || max(weights) < 1e-290) {
+    stop_input("weights", "are too large or too small to be summed", "Rescale them.")
   }
   as.double(weights)
 }
@@ -127,9 +145,14 @@ as_score_matrix <- function(x, arg) {
     }
     x <- as.matrix(x)
   }
+  if (is.object(x) && is.numeric(unclass(x)) && length(dim(x)) == 2) {
+    x <- matrix(x, nrow(x), dimnames = dimnames(x)) # votes, tables: a matrix all the same
+  }
   if (!is.numeric(x) || is.object(x) || length(dim(x)) > 2) {
     stop_input(arg, "must be a numeric matrix, data frame or vector",
-      paste0(say_given(x), " Give one row per case and one column per class."))
+      paste0("It is ", if (is.character(x) && !is.null(dim(x))) "a character matrix." else {
+        sub("^It is ", "", say_given(x))
+      }, " Give one row per case and one column per class."))
   }
   if (length(dim(x)) < 2) {
     x <- matrix(x, ncol = 1, dimnames = if (!is.null(names(x))) list(names(x), NULL))
@@ -183,16 +206,34 @@ stop_not_probs <- function(scan, x, arg) {
   stop_input(arg, what, switch(arg,
     scores = "Divide rows by their sum, or pass input = \"logits\" for unnormalised scores.",
     newdata = "The calibrator was fitted to probabilities: give scores of the same kind.",
-    "Values must lie in [0, 1] and rows sum to 1: give probabilities, not logits."
+    "Values must lie in [0, 1] and rows sum to 1: divide percentages by 100, use predict() on logits."
   ))
+}
+
+#' Scores taken for logits that look as if they were meant as probabilities
+#' @noRd
+warn_near_probs <- function(scan, one_column, arg) {
+  if (one_column || scan$lowest < -probs_slack) return()
+  sums <- stats::median(scan$sum)
+  like <- if (scan$highest <= 1 + probs_slack && abs(sums - 1) < 0.1) {
+    row <- which.max(abs(scan$sum - 1))
+    paste0("lie in [0, 1], but row ", row, " sums to ", format(scan$sum[row], digits = 6))
+  } else if (scan$highest <= 100.1 && abs(sums - 100) < 1) {
+    "look like percentages"
+  }
+  if (!is.null(like)) {
+    warn_gpcalib("input", paste0("`", arg, "` ", like, ": taken as logits. Divide the rows by ",
+      "their sum if they are probabilities, or pass input = \"logits\" if they are not."))
+  }
 }
 
 #' The values of a score matrix checked and made canonical
 #'
 #' @return list: `scores` (N x K, K >= 2; for one column the second of two classes),
-#'   `input` ("probs" or "logits"), `scan` of the canonical matrix.
+#'   `input` ("probs" or "logits"), `scan` of the canonical matrix. With `flip` a single
+#'   column stands for the first class.
 #' @noRd
-check_scores <- function(x, input, arg, min_rows = 2, threads = 1L) {
+check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE) {
   if (nrow(x) < min_rows) {
     stop_input(arg, paste0("has ", nrow(x), if (nrow(x) == 1) " row" else " rows"),
       paste("At least", min_rows, "are needed."))
@@ -202,6 +243,7 @@ check_scores <- function(x, input, arg, min_rows = 2, threads = 1L) {
   one_column <- ncol(x) == 1
   if (input == "auto") {
     input <- if (nrow(x) && looks_like_probs(scan, one_column)) "probs" else "logits"
+    if (input == "logits") warn_near_probs(scan, one_column, arg)
   } else if (input == "probs" && nrow(x) && !looks_like_probs(scan, one_column)) {
     stop_not_probs(scan, x, arg)
   }
@@ -214,9 +256,9 @@ check_scores <- function(x, input, arg, min_rows = 2, threads = 1L) {
   if (one_column) {
     x <- if (input == "probs") {
       p <- pmin(pmax(x, 0), 1)
-      cbind(1 - p, p, deparse.level = 0)
+      if (flip) cbind(p, 1 - p, deparse.level = 0) else cbind(1 - p, p, deparse.level = 0)
     } else {
-      cbind(0, x, deparse.level = 0)
+      if (flip) cbind(x, 0, deparse.level = 0) else cbind(0, x, deparse.level = 0)
     }
   } else if (input == "probs" && nrow(x) && (scan$lowest < 0 || scan$highest > 1 ||
     scan$off > exact_slack)) {
@@ -294,8 +336,8 @@ check_labels <- function(labels, n, k, columns, arg) {
       paste(say_given(labels), "Give one label per row."))
   }
   if (length(labels) != n) {
-    stop_input("labels", paste0("has ", length(labels), " values but `", arg, "` has ", n, " rows"),
-      "Give one label per row.")
+    stop_input("labels", paste0("has ", say_count(length(labels), "value"), " but `", arg, "` has ",
+      say_count(n, "row")), "Give one label per row.")
   }
   if (anyNA(labels)) {
     bad <- which(is.na(labels))
@@ -304,8 +346,14 @@ check_labels <- function(labels, n, k, columns, arg) {
   }
   if (is.factor(labels)) {
     classes <- levels(labels)
+    check_extra_columns(columns, classes, arg)
     if (length(classes) != k) stop_class_count(length(classes), k, arg, "level")
-    return(place_columns(as.integer(labels), classes, columns, arg))
+    codes <- as.integer(labels)
+    if (length(codes) && (min(codes) < 1L || max(codes) > k)) {
+      stop_input("labels", "is not a valid factor: it has codes without a level",
+        "Make it anew with factor().")
+    }
+    return(place_columns(codes, classes, columns, arg))
   }
   if (is.logical(labels)) {
     if (k != 2) {
@@ -328,6 +376,17 @@ check_labels <- function(labels, n, k, columns, arg) {
   }
   values <- unique(labels)
   name_labels(labels, values, values, columns, arg)
+}
+
+#' Columns beside those of the classes
+#' @noRd
+check_extra_columns <- function(columns, classes, arg) {
+  bare <- sub("^\\.pred_", "", columns)
+  extra <- columns[!columns %in% classes & !bare %in% classes]
+  if (length(extra) && all(classes %in% c(columns, bare))) {
+    stop_input(arg, paste0("has columns that are no class (", say_values(extra), ")"),
+      paste0("Keep only the score columns: ", say_values(classes), "."))
+  }
 }
 
 place_columns <- function(codes, classes, columns, arg) {
@@ -379,8 +438,31 @@ code_whole <- function(labels, k) {
       "Whole numbers count the columns from 1, or from 0 when a 0 occurs.")
   }
   codes <- as.integer(labels)
+  if (k == 2 && first == 1L && all(codes == 1L)) {
+    warn_gpcalib("labels", paste0("`labels` are all 1 and count the classes from 1: every row ",
+      "belongs to the first of two classes. If they are meant as 0/1, give a factor with both ",
+      "levels."))
+  }
   list(codes = if (first == 0L) codes + 1L else codes,
     classes = as.character(seq(first, length.out = k)), order = NULL)
+}
+
+#' A single column that carries the name of the first class: turned into the second's
+#'
+#' Other names say nothing (`data.frame(p = p)`), except that `.pred_` asks for a class.
+#' @noRd
+orient_column <- function(x, classes, arg) {
+  name <- colnames(x)
+  if (ncol(x) != 1 || is.null(name) || is_gap(name)) return(list(x = x, flip = FALSE))
+  bare <- sub("^\\.pred_", "", name)
+  known <- c(name, bare) %in% classes
+  if (!any(known) && bare != name) stop_names(arg, name, classes)
+  list(x = unname_columns(x), flip = any(c(name, bare) == classes[1]) && name != classes[2])
+}
+
+unname_columns <- function(x) {
+  colnames(x) <- NULL
+  x
 }
 
 # The canonical forms ---------------------------------------------------------------------
@@ -393,7 +475,8 @@ check_data <- function(scores, labels, input, weights, arg, threads = 1L) {
   place <- check_labels(labels, nrow(x), max(2L, ncol(x)), columns, arg)
   if (!is.null(place$order)) x <- x[, place$order, drop = FALSE]
   weights <- check_weights(weights, nrow(x))
-  checked <- check_scores(x, input, arg, threads = threads)
+  single <- orient_column(x, place$classes, arg)
+  checked <- check_scores(single$x, input, arg, threads = threads, flip = single$flip)
   list(
     scores = checked$scores, labels = place$codes, classes = place$classes,
     weights = weights, input = checked$input, scan = checked$scan
@@ -403,6 +486,8 @@ check_data <- function(scores, labels, input, weights, arg, threads = 1L) {
 #' What a calibrator is fitted to
 #' @noRd
 check_calibration <- function(scores, labels, input, weights, threads = 1L) {
+  if (missing(scores)) stop_input("scores", "is missing", "Give the scores of the calibration rows.")
+  if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   input <- check_choice(input, c("auto", "probs", "logits"), "input")
   check_data(scores, labels, input, weights, "scores", threads)
 }
@@ -410,6 +495,8 @@ check_calibration <- function(scores, labels, input, weights, threads = 1L) {
 #' What a measure is computed from
 #' @noRd
 check_forecast <- function(probs, labels, weights = NULL) {
+  if (missing(probs)) stop_input("probs", "is missing", "Give the probabilities of the classes.")
+  if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   data <- check_data(probs, labels, "probs", weights, "probs")
   list(
     probs = data$scores, labels = data$labels, classes = data$classes,
@@ -435,6 +522,13 @@ check_newdata <- function(object, newdata, threads = 1L) {
     if (is.null(order)) stop_names("newdata", columns, classes)
     if (!identical(order, seq_along(order))) x <- x[, order, drop = FALSE]
   }
-  checked <- check_scores(x, object$input, "newdata", min_rows = 0, threads = threads)
+  single <- orient_column(x, classes, "newdata")
+  checked <- check_scores(single$x, object$input, "newdata", min_rows = 0, threads = threads,
+    flip = single$flip)
+  if (object$input == "logits" && nrow(x) > 1 && ncol(x) > 1 &&
+    looks_like_probs(checked$scan, FALSE)) {
+    warn_gpcalib("input", paste0("`newdata` looks like probabilities, but the calibrator was ",
+      "fitted to logits."))
+  }
   list(scores = checked$scores, scan = checked$scan, rows = rows)
 }

@@ -55,6 +55,10 @@ ggplot2::autoplot
 #' ones are data and stay. A logit of `-Inf` rules a class out; other infinite values are
 #' errors.
 #'
+#' A single column stands for the class it is named after; without a name, or with another one, for
+#' the second. Scores that are taken for logits although they look like probabilities or
+#' percentages give a warning of class `gpcalib_warning_input`.
+#'
 #' # Labels
 #' A factor, ordered factor, character or logical vector, or whole numbers, one per row.
 #'
@@ -63,7 +67,8 @@ ggplot2::autoplot
 #' without names are taken in the order of the factor's levels, of the sorted values of a
 #' character vector, of `FALSE`, `TRUE`, or, for whole numbers, as classes 1 to K. **When a 0
 #' occurs among the whole numbers, the columns are classes 0 to K - 1.** Levels that do not
-#' occur are kept.
+#' occur are kept. (A subset of 0/1 labels without a 0 would be counted from 1: for two classes
+#' that gives a warning; a factor is safer.)
 #'
 #' # Weights
 #' `weights` are case weights: finite, not negative, not all zero. A weight of two counts like

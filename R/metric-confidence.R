@@ -60,11 +60,12 @@ confidence_gap <- function(probs, labels, weights = NULL) {
 
 forecast_totals <- function(forecast) {
   totals <- .Call(C_measure_totals, forecast)
-  list(weight = totals[1], right = totals[2], over = totals[3], under = totals[4])
+  list(weight = totals[1], right = totals[2], over = totals[3], under = totals[4],
+    wrong = totals[5])
 }
 
 measure_overconfidence <- function(totals, warn = TRUE) {
-  wrong <- totals$weight - totals$right
+  wrong <- totals$wrong
   if (warn && wrong <= 0) {
     warn_gpcalib("undefined", "Overconfidence is undefined (NaN): no prediction is wrong.")
   }
@@ -78,6 +79,7 @@ measure_underconfidence <- function(totals, warn = TRUE) {
   ifelse(totals$right > 0, totals$under / totals$right, NaN)
 }
 
-measure_gap <- function(totals) abs(totals$over - totals$under) / totals$weight
+measure_signed_gap <- function(totals) (totals$over - totals$under) / totals$weight
+measure_gap <- function(totals) abs(measure_signed_gap(totals))
 
 measure_accuracy <- function(totals) totals$right / totals$weight

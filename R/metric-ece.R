@@ -38,6 +38,9 @@
 #' lower one; the first holds 0 as well. `"mass"`: upper edges are the quantiles at `b / bins`
 #' (inverse of the empirical distribution function, weighted), equal ones merged, so that tied
 #' scores stay together and there may be fewer bins than asked for.
+#' The default of 100 bins follows Wenger et al. (2020): few bins hide errors that cancel within a
+#' bin. Diagrams are easier to read with fewer, so that [reliability_table()] takes 15; give both the
+#' same `bins` to compare them.
 #'
 #' @section Estimators:
 #' `"mean"` is the formula above. `"midpoint"` puts the centre of the bin in place of the mean
@@ -46,7 +49,8 @@
 #' to the computer code of Wenger et al. (2020), which takes no \eqn{p}-th root and whose centres
 #' are off by up to 0.0025. `"unweighted"` is the formula printed in the supplement of that paper,
 #' \eqn{\frac1B (\sum_b |\mathrm{conf}_b - \mathrm{acc}_b|^p)^{1/p}}{
-#' (1/B) (sum_b |conf_b - acc_b|^p)^(1/p)}; empty bins add nothing.
+#' (1/B) (sum_b |conf_b - acc_b|^p)^(1/p)}; empty bins add nothing. For `norm = Inf` (and so in
+#' `mce()`) that is the largest gap divided by \eqn{B}.
 #'
 #' With `debias = TRUE` the variance of the frequencies is taken off (Kumar, Liang and Ma, 2019):
 #' \deqn{\max\left(0, \sum_b \frac{N_b}{N} \left[(\mathrm{conf}_b - \mathrm{acc}_b)^2 -

@@ -38,6 +38,7 @@ autoplot.reliability_table <- function(object, histogram = NULL, base_size = 11,
   classes <- if (anyNA(rows$class)) 1L else length(unique(rows$class))
   histogram <- if (is.null(histogram)) classes <= 6 else check_flag(histogram, "histogram")
   isotonic <- attr(object, "method") == "isotonic"
+  if (!isotonic) rows <- widen_bins(rows)
   pen <- base_size / 11 # points and lines shrink with the text
   curve <- if (isotonic) curve_layers(rows, pen) else bin_layers(rows, pen, sized = !histogram)
   below <- if (histogram) share_layer(rows, pen, isotonic)
@@ -70,6 +71,17 @@ autoplot.reliability_table <- function(object, histogram = NULL, base_size = 11,
 plot.reliability_table <- function(x, ...) {
   print(autoplot(x, ...))
   invisible(x)
+}
+
+#' Bins of a single, often repeated score have no width: drawn as wide as can be seen
+#' @noRd
+widen_bins <- function(rows, least = 0.01) {
+  narrow <- !is.na(rows$lower) & rows$upper - rows$lower < least
+  middle <- (rows$lower + rows$upper)[narrow] / 2
+  middle <- pmin(pmax(middle, least / 2), 1 - least / 2)
+  rows$lower[narrow] <- middle - least / 2
+  rows$upper[narrow] <- middle + least / 2
+  rows
 }
 
 quarters <- c(0, 0.25, 0.5, 0.75, 1)

@@ -32,7 +32,8 @@
 #' @param type What is compared with what, see [ece()].
 #' @param method `"bins"` or the `"isotonic"` curve, see below.
 #' @param conf_level Level of the intervals or the band; `NULL` for none.
-#' @param interval Kind of interval for a bin's frequency.
+#' @param interval Kind of interval for a bin's frequency. Weights count as numbers of rows in it, so
+#'   that their scale matters.
 #' @param replicates For `method = "isotonic"`: how many draws the band rests on.
 #' @return A data frame of class `reliability_table` with one row per bin or block, empty bins
 #'   included, and the columns

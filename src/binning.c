@@ -23,7 +23,8 @@ gpc_binning gpc_binning_mass(size_t n, const double *score, const double *weight
   for (size_t i = 0; i < n; i++)
     total += weights ? weights[order[i]] : 1.0;
 
-  /* cum >= b total / bins is asked as bins cum >= b total: exact for whole weights. */
+  /* cum >= b total / bins is asked as bins cum >= b total, with room for the rounding of
+   * weights that are not whole. */
   size_t found = 0, b = 1;
   double cum = 0.0, scale = (double)bins;
   for (size_t i = 0; i < n; i++) {
@@ -33,13 +34,13 @@ gpc_binning gpc_binning_mass(size_t n, const double *score, const double *weight
     if (found == 0)
       edges[found++] = x;
     cum += w;
-    if (scale * cum < (double)b * total)
+    if (scale * cum < (double)b * total * (1.0 - 1e-12))
       continue;
     if (found == 1 || x > edges[found - 1])
       edges[found++] = x;
     do
       b++;
-    while (b <= bins && scale * cum >= (double)b * total);
+    while (b <= bins && scale * cum >= (double)b * total * (1.0 - 1e-12));
     if (b > bins)
       break;
   }

@@ -24,7 +24,7 @@ SEXP r_measure_log_loss(SEXP forecast, SEXP eps);
 SEXP r_measure_brier(SEXP forecast, SEXP event);
 SEXP r_corp_fit(SEXP forecast, SEXP event);
 /* r_resample.c */
-SEXP r_boot_rows(SEXP forecast);
+SEXP r_boot_rows(SEXP forecast, SEXP eps);
 SEXP r_boot_draw(SEXP rows, SEXP seed, SEXP first, SEXP count);
 SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP seed, SEXP first, SEXP count);
 SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP seed, SEXP first, SEXP count);
@@ -43,7 +43,7 @@ static const R_CallMethodDef calls[] = {
     CALL(measure_log_loss, 2),
     CALL(measure_brier, 2),
     CALL(corp_fit, 2),
-    CALL(boot_rows, 1),
+    CALL(boot_rows, 2),
     CALL(boot_draw, 4),
     CALL(null_draw, 5),
     CALL(band_draw, 6),
@@ -51,6 +51,7 @@ static const R_CallMethodDef calls[] = {
 };
 
 void attribute_visible R_init_gpcalib(DllInfo *dll) {
+  r_remember_process();
   R_registerRoutines(dll, NULL, calls, NULL, NULL);
   R_useDynamicSymbols(dll, FALSE);
   R_forceSymbols(dll, TRUE);

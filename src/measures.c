@@ -181,17 +181,18 @@ double gpc_ece(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_ece_work *wo
 }
 
 gpc_totals gpc_measure_totals(const gpc_forecast *f) {
-  double weight = 0.0, right = 0.0, over = 0.0, under = 0.0;
-#pragma omp simd reduction(+ : weight, right, over, under)
+  double weight = 0.0, right = 0.0, wrong = 0.0, over = 0.0, under = 0.0;
+#pragma omp simd reduction(+ : weight, right, wrong, over, under)
   for (size_t i = 0; i < f->n; i++) {
     double w = f->weights ? f->weights[i] : 1.0;
-    double hit = f->pred[i] == f->labels[i] ? w : 0.0;
+    double hit = f->pred[i] == f->labels[i] ? w : 0.0, miss = w - hit;
     weight += w;
     right += hit;
-    over += (w - hit) * f->conf[i];
+    wrong += miss;
+    over += miss * f->conf[i];
     under += hit * (1.0 - f->conf[i]);
   }
-  return (gpc_totals){weight, right, over, under};
+  return (gpc_totals){weight, right, over, under, wrong};
 }
 
 double gpc_measure_spread(size_t n, const double *x, const double *weights) {

@@ -110,6 +110,7 @@ typedef struct {
   double right;  /* of the rows predicted right */
   double over;   /* weighted sum of conf over the rows predicted wrong */
   double under;  /* weighted sum of 1 - conf over the rows predicted right */
+  double wrong;  /* weight of the rows predicted wrong */
 } gpc_totals;
 
 gpc_totals gpc_measure_totals(const gpc_forecast *f);

@@ -30,9 +30,9 @@ int r_class(SEXP x, const char *name, size_t k) {
 gpc_forecast r_forecast(SEXP list) {
   gpc_forecast f;
   f.probs = r_matrix(element(list, "probs"), "probs", &f.n, &f.k);
-  f.labels = r_integers(element(list, "labels"), "labels", (R_xlen_t)f.n);
+  f.labels = r_codes(element(list, "labels"), "labels", f.n, f.k);
   f.conf = r_doubles(element(list, "conf"), "conf", (R_xlen_t)f.n);
-  f.pred = r_integers(element(list, "pred"), "pred", (R_xlen_t)f.n);
+  f.pred = r_codes(element(list, "pred"), "pred", f.n, f.k);
   f.weights =
       r_doubles_or_null(element_or_null(list, "weights"), "weights", (R_xlen_t)f.n);
   return f;
@@ -125,11 +125,12 @@ SEXP r_bin_sums(SEXP forecast, SEXP spec) {
 SEXP r_measure_totals(SEXP forecast) {
   gpc_forecast f = r_forecast(forecast);
   gpc_totals t = gpc_measure_totals(&f);
-  SEXP out = Rf_allocVector(REALSXP, 4);
+  SEXP out = Rf_allocVector(REALSXP, 5);
   REAL(out)[0] = t.weight;
   REAL(out)[1] = t.right;
   REAL(out)[2] = t.over;
   REAL(out)[3] = t.under;
+  REAL(out)[4] = t.wrong;
   return out;
 }
 

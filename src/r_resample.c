@@ -11,10 +11,10 @@ static uint64_t seed_of(SEXP seed) {
 }
 
 /* What the bootstrap sums, one column per row of the data. */
-SEXP r_boot_rows(SEXP forecast) {
+SEXP r_boot_rows(SEXP forecast, SEXP eps) {
   gpc_forecast f = r_forecast(forecast);
   SEXP rows = PROTECT(Rf_allocMatrix(REALSXP, GPC_BOOT_SUMS, (int)f.n));
-  gpc_boot_rows(&f, REAL(rows));
+  gpc_boot_rows(&f, r_number(eps, "eps"), REAL(rows));
   UNPROTECT(1);
   return rows;
 }

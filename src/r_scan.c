@@ -63,7 +63,7 @@ SEXP r_scan(SEXP x, SEXP threads) {
   SEXP row_sum = Rf_allocVector(REALSXP, (R_xlen_t)n);
   SET_VECTOR_ELT(out, 2, row_sum);
   gpc_scan_range range;
-  gpc_scan_rows(n, k, data, r_count(threads, "threads"), REAL(row_max), INTEGER(row_arg),
+  gpc_scan_rows(n, k, data, r_threads(threads), REAL(row_max), INTEGER(row_arg),
                 REAL(row_sum), r_work(2 * gpc_block_count(n, k)), &range);
   row_report nan = {0}, posinf = {0}, neginf = {0}, dead = {0};
   const double *sum = REAL(row_sum);

@@ -7,10 +7,10 @@ static gpc_temperature_data unpack(SEXP z, SEXP labels, SEXP weights, SEXP floor
                                    SEXP threads) {
   gpc_temperature_data data;
   data.z = r_matrix(z, "z", &data.n, &data.k);
-  data.label = r_integers(labels, "labels", (R_xlen_t)data.n);
+  data.label = r_codes(labels, "labels", data.n, data.k);
   data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
   data.floor = r_number(floor, "floor");
-  data.threads = r_count(threads, "threads");
+  data.threads = r_threads(threads);
   return data;
 }
 
@@ -48,7 +48,7 @@ SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads) {
   const double *data = r_matrix(z, "z", &n, &k);
   SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
   gpc_softmax(n, k, data, r_number(beta, "beta"), r_number(floor, "floor"),
-              r_count(threads, "threads"), REAL(p));
+              r_threads(threads), REAL(p));
   UNPROTECT(1);
   return p;
 }
@@ -57,7 +57,7 @@ SEXP r_log_softmax(SEXP z, SEXP threads) {
   size_t n, k;
   const double *data = r_matrix(z, "z", &n, &k);
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
-  gpc_log_softmax(n, k, data, r_count(threads, "threads"), REAL(out));
+  gpc_log_softmax(n, k, data, r_threads(threads), REAL(out));
   UNPROTECT(1);
   return out;
 }

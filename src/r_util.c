@@ -1,6 +1,10 @@
 /* r_util.c: see r_util.h. */
 #include "r_util.h"
 
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
 static void wrong(const char *name, const char *what) {
   Rf_error("internal error: argument '%s' of a C routine must be %s", name, what);
 }
@@ -44,9 +48,36 @@ const double *r_matrix(SEXP x, const char *name, size_t *n, size_t *k) {
   SEXP dim = Rf_getAttrib(x, R_DimSymbol);
   if (TYPEOF(x) != REALSXP || TYPEOF(dim) != INTSXP || XLENGTH(dim) != 2)
     wrong(name, "a double matrix");
+  if (INTEGER(dim)[1] < 1)
+    wrong(name, "a matrix with columns");
   *n = (size_t)INTEGER(dim)[0];
   *k = (size_t)INTEGER(dim)[1];
   return REAL(x);
+}
+
+const int *r_codes(SEXP x, const char *name, size_t n, size_t k) {
+  const int *codes = r_integers(x, name, (R_xlen_t)n);
+  for (size_t i = 0; i < n; i++)
+    if (codes[i] < 1 || (size_t)codes[i] > k)
+      wrong(name, "codes of the classes");
+  return codes;
+}
+
+static int home_process = 0; /* set once, when the package is loaded */
+
+static int this_process(void) {
+#ifdef _WIN32
+  return 0; /* no fork */
+#else
+  return (int)getpid();
+#endif
+}
+
+void r_remember_process(void) { home_process = this_process(); }
+
+int r_threads(SEXP x) {
+  int threads = r_count(x, "threads");
+  return threads < 1 || this_process() != home_process ? 1 : threads;
 }
 
 SEXP r_named_list(const char **names) { return Rf_mkNamed(VECSXP, names); }

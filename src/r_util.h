@@ -21,7 +21,15 @@ double r_number(SEXP x, const char *name);
 int r_count(SEXP x, const char *name); /* an int >= 0 */
 int r_flag(SEXP x, const char *name);
 
-/* Rows and columns of a double matrix; returns its data. */
+/* Codes 1..k [n]: they index memory, so that each is looked at. */
+const int *r_codes(SEXP x, const char *name, size_t n, size_t k);
+
+/* A number of threads, at least 1. In a forked child of a process that has used threads
+ * OpenMP would hang, so that it is 1 there: answers do not depend on it. */
+int r_threads(SEXP x);
+void r_remember_process(void); /* called when the package is loaded */
+
+/* Rows and columns of a double matrix with at least one column; returns its data. */
 const double *r_matrix(SEXP x, const char *name, size_t *n, size_t *k);
 
 /* A list with these names, elements NULL until SET_VECTOR_ELT. `names` ends with "".

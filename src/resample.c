@@ -11,7 +11,7 @@ uint64_t gpc_stream(uint64_t seed, uint64_t purpose, uint64_t replicate) {
 
 /* Bootstrap ------------------------------------------------------------------------- */
 
-void gpc_boot_rows(const gpc_forecast *f, double *rows) {
+void gpc_boot_rows(const gpc_forecast *f, double eps, double *rows) {
   size_t n = f->n, k = f->k, first = k == 2 ? 1 : 0;
   for (size_t i = 0; i < n; i++) {
     double *row = rows + i * GPC_BOOT_SUMS;
@@ -21,9 +21,10 @@ void gpc_boot_rows(const gpc_forecast *f, double *rows) {
     row[GPC_BOOT_RIGHT] = right ? w : 0.0;
     row[GPC_BOOT_OVER] = right ? 0.0 : w * f->conf[i];
     row[GPC_BOOT_UNDER] = right ? w * (1.0 - f->conf[i]) : 0.0;
-    row[GPC_BOOT_LOSS] =
-        w > 0.0 ? -w * log(f->probs[i + ((size_t)f->labels[i] - 1) * n]) : 0.0;
+    double p = f->probs[i + ((size_t)f->labels[i] - 1) * n];
+    row[GPC_BOOT_LOSS] = w > 0.0 ? -w * log(p > eps ? p : eps) : 0.0;
     row[GPC_BOOT_BRIER] = 0.0;
+    row[GPC_BOOT_WRONG] = right ? 0.0 : w;
   }
   for (size_t j = first; j < k; j++) {
     for (size_t i = 0; i < n; i++) {

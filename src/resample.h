@@ -37,11 +37,13 @@ enum {
   GPC_BOOT_UNDER,  /* 1 - confidence, if it is right */
   GPC_BOOT_LOSS,   /* -log p of the label */
   GPC_BOOT_BRIER,  /* sum of squares, over all classes or of the last of two */
+  GPC_BOOT_WRONG,  /* 1 if the most likely class is not the label */
   GPC_BOOT_SUMS    /* how many these are */
 };
 
-/* Fills rows [GPC_BOOT_SUMS x n]. Rows of weight zero are all zero. */
-void gpc_boot_rows(const gpc_forecast *f, double *rows);
+/* Fills rows [GPC_BOOT_SUMS x n]. Rows of weight zero are all zero. Probabilities below
+ * eps count as eps in the log loss. */
+void gpc_boot_rows(const gpc_forecast *f, double eps, double *rows);
 
 /* Ints of work space for drawing n rows. */
 size_t gpc_boot_blocks(size_t n);

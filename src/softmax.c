@@ -114,6 +114,30 @@ void gpc_row_max_mean(size_t n, size_t k, const double *z, double floor, int thr
   }
 }
 
+static void below_block(size_t rows, size_t n, size_t k, const double *z, double floor,
+                        const double *top, double *below) {
+  for (size_t i = 0; i < rows; i++)
+    below[i] = -INFINITY;
+  for (size_t j = 0; j < k; j++) {
+    const double *col = z + j * n;
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++) {
+      double v = above(col[i], floor), lower = v < top[i] ? v : below[i];
+      below[i] = lower > below[i] ? lower : below[i];
+    }
+  }
+}
+
+void gpc_row_below(size_t n, size_t k, const double *z, double floor, int threads,
+                   const double *top, double *below) {
+  const size_t step = gpc_block_rows(k), blocks = gpc_block_count(n, k);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (size_t b = 0; b < blocks; b++) {
+    size_t first = b * step, rows = n - first < step ? n - first : step;
+    below_block(rows, n, k, z + first, floor, top + first, below + first);
+  }
+}
+
 void gpc_softmax_moments(size_t rows, size_t n, size_t k, const double *z, double floor,
                          double beta, const double *top, double *s0, double *s1,
                          double *s2, double *s3) {

@@ -21,6 +21,11 @@ void gpc_log_softmax(size_t n, size_t k, const double *z, int threads, double *o
 void gpc_row_max_mean(size_t n, size_t k, const double *z, double floor, int threads,
                       double *top, double *mean);
 
+/* below [n]: the largest of max(z, floor) in each row that is less than top [n], the
+ * row's maximum; -Inf where all are equal. */
+void gpc_row_below(size_t n, size_t k, const double *z, double floor, int threads,
+                   const double *top, double *below);
+
 /* With d = max(z, floor) - top and e = exp(beta d), for the rows of one block
  * s0 = sum e, s1 = sum e d, s2 = sum e d^2, s3 = sum e d^3, each [rows].
  * z points at the block's first row, n is the leading dimension. */

@@ -12,11 +12,14 @@ typedef struct {
 
 typedef struct {
   const gpc_temperature_data *data;
-  double *top, *mean;  /* [n] row maxima and means */
-  double *part;        /* [5 x blocks] */
-  double total;        /* sum of the weights of the rows in use */
-  double limit;        /* mean confidence at which to stop */
-  double low, high;    /* limits of log beta */
+  double *top, *mean, *below; /* [n] row maxima, means, next lower scores */
+  double *part;               /* [5 x blocks] */
+  double total;               /* sum of the weights of the rows in use */
+  double size;                /* how many rows the weights stand for */
+  double ceiling;   /* mean confidence at beta = Inf: less than 1 where maxima are tied */
+  int separated;    /* no row has a score above that of its class: L has no minimum */
+  double limit;     /* mean confidence at which to stop then */
+  double low, high; /* limits of log beta */
   size_t step, stride; /* rows of a block; every stride-th block is used */
 } problem;
 
@@ -38,7 +41,7 @@ static size_t count_blocks(size_t n, size_t step) { return n / step + (n % step 
 
 size_t gpc_temperature_work(size_t n, size_t k) {
   (void)k; /* no block has fewer than SMALL_STEP rows */
-  return 2 * n + PARTS * count_blocks(n, SMALL_STEP);
+  return 3 * n + PARTS * count_blocks(n, SMALL_STEP);
 }
 
 static void pass_block(const problem *p, double beta, size_t first, size_t rows,
@@ -91,11 +94,15 @@ static void set_stride(problem *p, size_t step, size_t stride) {
   const gpc_temperature_data *data = p->data;
   p->step = step;
   p->stride = stride;
-  p->total = 0.0;
+  p->total = p->size = 0.0;
   for (size_t first = 0; first < data->n; first += stride * step)
-    for (size_t i = first; i < data->n && i < first + step; i++)
+    for (size_t i = first; i < data->n && i < first + step; i++) {
       p->total += weight(data, i);
-  p->limit = (p->total + 1.0) / (p->total + 2.0);
+      p->size += weight(data, i) > 0.0;
+    }
+  /* weights need not be counts: N is at least the number of rows */
+  double rows = fmax(p->total, p->size);
+  p->limit = p->ceiling * (rows + 1.0) / (rows + 2.0);
 }
 
 /* The step of Halley's method for the root of L' as a function of t = log beta, or
@@ -119,15 +126,17 @@ static void extrapolate(const pass_sums *s, double total, double beta, double st
                         gpc_temperature_result *result) {
   double d = beta * expm1(step);
   result->beta = beta + d;
-  result->loss = s->loss + d * (s->d1 + d * (s->d2 / 2.0 + d * s->d3 / 6.0));
-  result->curvature = s->d2 + d * s->d3;
+  double d3 = isfinite(s->d3) ? s->d3 : 0.0; /* cubes of huge scores overflow first */
+  result->loss = s->loss + d * (s->d1 + d * (s->d2 / 2.0 + d * d3 / 6.0));
+  result->curvature = s->d2 + d * d3;
   result->confidence = s->conf / total;
 }
 
 #define LONGEST_STEP 2.0
 
-/* Root of L' in t = log beta, bracketed by [lo, hi] as signs become known. Where the mean
- * confidence is above its limit, t is too large whatever L' says. */
+/* Root of L' in t = log beta, bracketed by [lo, hi] as signs become known. For separated
+ * data, where there is none, t is too large where the mean confidence is above its limit.
+ */
 static gpc_status solve(problem *p, double start, double tol, int max_passes,
                         gpc_poll poll, void *poll_data, gpc_temperature_result *result) {
   double t = fmin(fmax(log(start), p->low), p->high);
@@ -139,10 +148,15 @@ static gpc_status solve(problem *p, double start, double tol, int max_passes,
     pass_sums s = pass(p, beta);
     if (!isfinite(s.loss) || !isfinite(s.d1) || !isfinite(s.d2))
       return GPC_NOT_FINITE;
+    if (s.d1 != 0.0 && !(s.d2 > 0.0) && fabs(s.d1) < 1e-150 * p->total)
+      return GPC_NOT_FINITE; /* squares of tiny scores vanish */
     result->passes = pass_no;
     extrapolate(&s, p->total, beta, 0.0, result);
     /* how far the doubt, 1 - confidence, is below its limit, on a log scale */
-    double over = log((1.0 - p->limit) / fmax(1.0 - s.conf / p->total, 1e-300));
+    double over =
+        !p->separated
+            ? -1.0
+            : log((p->ceiling - p->limit) / fmax(p->ceiling - s.conf / p->total, 1e-300));
     if (over > 0.0) {
       hi = t;
       hi_over = 1;
@@ -195,10 +209,26 @@ static void prepare(problem *p, const gpc_temperature_data *data, double *work) 
   p->data = data;
   p->top = work;
   p->mean = work + data->n;
-  p->part = work + 2 * data->n;
+  p->below = work + 2 * data->n;
+  p->part = work + 3 * data->n;
+  p->separated = 0;
+  p->ceiling = 1.0;
   gpc_row_max_mean(data->n, data->k, data->z, data->floor, data->threads, p->top,
                    p->mean);
   set_stride(p, gpc_block_rows(data->k), 1);
+}
+
+/* Weighted mean over the rows of 1 / (number of scores that share the maximum). */
+static double tied_confidence(const problem *p) {
+  const gpc_temperature_data *data = p->data;
+  double sum = 0.0;
+  for (size_t i = 0; i < data->n; i++) {
+    size_t ties = 0;
+    for (size_t j = 0; j < data->k; j++)
+      ties += fmax(data->z[i + j * data->n], data->floor) == p->top[i];
+    sum += weight(data, i) / (double)ties;
+  }
+  return sum / p->total;
 }
 
 /* Large data: solve on about a sixteenth of the blocks first. */
@@ -209,32 +239,42 @@ gpc_status gpc_temperature_fit(const gpc_temperature_data *data, double start, d
                                double *work, gpc_temperature_result *result) {
   problem p;
   prepare(&p, data, work);
-  double slope_at_zero = 0.0, spread = 0.0, widest = 0.0;
+  gpc_row_below(data->n, data->k, data->z, data->floor, data->threads, p.top, p.below);
+  /* gaps between the highest and the next score of a row: the scale on which beta acts,
+   * whatever else a row may hold (masks of -1e9, say) */
+  double slope_at_zero = 0.0, log_gap = 0.0, used = 0.0, widest = 0.0,
+         narrowest = INFINITY;
+  p.separated = 1;
   for (size_t i = 0; i < data->n; i++) {
-    double w = weight(data, i), d = p.top[i] - p.mean[i];
+    double w = weight(data, i), gap = p.top[i] - p.below[i];
+    if (w <= 0.0)
+      continue;
     slope_at_zero += w * (p.mean[i] - true_score(data, i));
-    spread += w * d;
-    if (w > 0.0 && d > widest)
-      widest = d;
+    p.separated = p.separated && true_score(data, i) == p.top[i];
+    widest = fmax(widest, p.top[i] - p.mean[i]);
+    if (isfinite(gap)) {
+      log_gap += w * log(gap);
+      used += w;
+      narrowest = fmin(narrowest, gap);
+    }
   }
-  spread /= p.total;
   gpc_temperature_result none = {1.0, p.total * log((double)data->k), 0.0,
                                  1.0 / (double)data->k, 0};
   *result = none;
-  /* a mean that rounding moved off the maximum is no spread */
-  double largest = 0.0;
-  for (size_t i = 0; i < data->n; i++)
-    largest = fmax(largest, fabs(p.top[i]));
-  if (widest <= 1e-14 * largest || widest == 0.0)
+  if (used == 0.0) /* all scores of every row are equal */
     return GPC_FLAT;
-  p.low = log(1e-6 / widest);
-  p.high = log(1e8 / spread);
-  if (slope_at_zero >= 0.0) { /* L is convex: it only grows with beta */
+  p.low = fmax(log(1e-6) - log(widest), -690.0);
+  p.high =
+      fmin(log(750.0) - log(narrowest), 690.0); /* all other probabilities are 0 there */
+  if (slope_at_zero >= 0.0) {                   /* L is convex: it only grows with beta */
     result->beta = exp(p.low);
     return GPC_AT_LOWER;
   }
+  if (p.separated)
+    p.ceiling = tied_confidence(&p);
+  set_stride(&p, gpc_block_rows(data->k), 1);
   if (start <= 0.0)
-    start = (1.0 + log((double)data->k)) / spread;
+    start = exp(log(1.5) - log_gap / used);
   size_t blocks = count_blocks(data->n, SMALL_STEP);
   if (blocks >= 8 && data->n * data->k > SMALL_SIZE) {
     gpc_temperature_result part = none;

@@ -37,7 +37,8 @@ size_t gpc_temperature_work(size_t n, size_t k);
  * GPC_OK; GPC_NOT_CONVERGED after max_passes; GPC_FLAT when all scores of every row are
  * equal (beta = 1); GPC_AT_LOWER when uniform probabilities are the best (beta is then
  * tiny); GPC_AT_UPPER when the loss falls without end and beta stops where the mean
- * confidence reaches (N + 1)/(N + 2), N the sum of the weights. */
+ * confidence reaches (N + 1)/(N + 2) of what ties allow, N the number of rows or the sum
+ * of their weights, whichever is larger. */
 gpc_status gpc_temperature_fit(const gpc_temperature_data *data, double start, double tol,
                                int max_passes, gpc_poll poll, void *poll_data,
                                double *work, gpc_temperature_result *result);

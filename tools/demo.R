@@ -19,10 +19,11 @@ sets <- list(
   )
 )
 
-measure <- function(p, y) {
+measure <- function(p, y, type) {
   c(
     accuracy = class_accuracy(p, y), log_loss = suppressWarnings(log_loss(p, y)),
-    Brier = brier_score(p, y), ECE = ece(p, y, bins = 15), MCE = mce(p, y, bins = 15),
+    Brier = brier_score(p, y), ECE = ece(p, y, bins = 15, type = type),
+    MCE = mce(p, y, bins = 15, type = type),
     over = overconfidence(p, y), under = underconfidence(p, y)
   )
 }
@@ -39,7 +40,7 @@ for (name in names(sets)) {
   print(fits$temperature)
   for (method in names(fits)) {
     p <- predict(fits[[method]], set$test$scores)
-    rows[[paste(name, method)]] <- measure(p, set$test$labels)
+    rows[[paste(name, method)]] <- measure(p, set$test$labels, set$type)
     table <- reliability_table(p, set$test$labels, type = set$type)
     stage <- if (method == "none") "before" else "after"
     file <- file.path("demo-output", paste0(name, "-", stage, ".png"))
@@ -51,7 +52,8 @@ for (name in names(sets)) {
 cat("\nOn the test rows, before (none) and after (temperature):\n\n")
 table <- data.frame(round(do.call(rbind, rows), 3), check.names = FALSE)
 print(table)
-cat("\nover: mean confidence when wrong; under: mean doubt when right; 15 bins of equal width.\n")
+cat("\nover: mean confidence when wrong; under: mean doubt when right. ECE and MCE with 15 bins:\n")
+cat("letters: confidence in the most likely letter; rain: the probability of rain.\n")
 if (any(is.infinite(table$log_loss))) {
   cat("An infinite log loss: it rained after a forecast of exactly 0, or stayed dry after 1.\n")
 }

@@ -90,11 +90,11 @@ test_that("the bootstrap is a multinomial draw of rows", {
   # 1200 rows make three blocks of unequal size; counts of rows have mean 1, variance 1 - 1/n.
   n <- 1200
   forecast <- check_forecast(rep(.5, n), rep_len(0:1, n))
-  rows <- .Call(C_boot_rows, forecast)
+  rows <- .Call(C_boot_rows, forecast, 0)
   rows[] <- 0
   picks <- c(1, 512, 513, 1024, 1025, 1200)
   for (i in 1:6) rows[i, picks[i]] <- 1
-  drawn <- .Call(C_boot_draw, rows, c(1, 2), 0L, 4000L)
+  drawn <- .Call(C_boot_draw, rows, c(1, 2), 0L, 4000L)[1:6, ]
   expect_true(all(drawn == floor(drawn)))
   expect_lt(max(abs(rowMeans(drawn) - 1)), 5 / sqrt(4000))
   expect_lt(max(abs(apply(drawn, 1, var) - 1)), .15)
@@ -114,7 +114,7 @@ test_that("what the bootstrap sums gives the measures themselves", {
   for (K in 2:3) {
     set <- random_forecast(90, K)
     for (w in list(rep(1, 90), rexp(90), sample(0:2, 90, TRUE))) {
-      sums <- rowSums(.Call(C_boot_rows, check_forecast(set$probs, set$labels, w)))
+      sums <- rowSums(.Call(C_boot_rows, check_forecast(set$probs, set$labels, w), 0))
       want <- oracle_scores(set$probs, set$labels, w)
       expect_equal(
         c(sums[2] / sums[1], sums[5] / sums[1], sums[6] / sums[1], sums[3] / (sums[1] - sums[2]),
@@ -245,4 +245,29 @@ test_that("wrong arguments are input errors", {
   error(calib_metrics(p, y, bin = 10), "bin")
   error(calib_metrics(p, y, 10), "names")
   error(calib_metrics(p, y, type = "event", event = "x"), "event")
+})
+
+test_that("the interval of the gap covers a calibrated forecast", {
+  set.seed(3)
+  covers <- replicate(60, {
+    p <- runif(200)
+    y <- factor(runif(200) < p, levels = c(FALSE, TRUE))
+    row <- calib_metrics(p, y, conf_level = .95, replicates = 200)
+    row <- row[row$measure == "confidence_gap", ]
+    expect_lte(row$conf.low, row$estimate)
+    row$conf.low <= 0
+  })
+  expect_gt(mean(covers), 0.85)
+})
+
+test_that("few wrong rows give no interval for overconfidence, and eps bounds the loss", {
+  out <- calib_metrics(c(.9, .8, .9, .6, .7, .8, .9), c(1, 1, 1, 1, 0, 1, 1), conf_level = .95)
+  expect_true(is.na(out$conf.low[out$measure == "overconfidence"]))
+  expect_false(is.na(out$conf.low[out$measure == "underconfidence"]))
+  p <- c(0, .5, 1)
+  y <- c(1, 0, 1)
+  out <- calib_metrics(p, y, eps = 1e-3, conf_level = .9, replicates = 50)
+  expect_equal(out$estimate[out$measure == "log_loss"], log_loss(p, y, eps = 1e-3))
+  expect_true(all(is.finite(unlist(out[out$measure == "log_loss", c("conf.low", "conf.high")]))))
+  expect_error(calib_metrics(p, y, replicates = 5), class = "gpcalib_error_input")
 })

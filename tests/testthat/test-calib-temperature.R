@@ -298,3 +298,72 @@ test_that("probabilities of 0 and 1 only have a fit", {
   # whatever the floor, 28 of 30 are right
   expect_equal(mean(apply(predict(fit, sure), 1, max)), 28 / 30, tolerance = 1e-6)
 })
+
+test_that("separated rows with ties stop as well", {
+  expect_warning(fit <- calib_temperature(c(.5, .1, .9, .5), c(0, 0, 1, 1)),
+    class = "gpcalib_warning_separated")
+  expect_false(fit$converged)
+  p <- predict(fit, c(.5, .1, .9, .5))
+  # ties leave two rows at 1/2: 3/4 can be reached, and (N + 1)/(N + 2) of that is aimed at
+  expect_equal(mean(apply(p, 1, max)), 0.75 * 5 / 6, tolerance = 1e-5)
+})
+
+test_that("no floor hides the most likely class", {
+  set.seed(2)
+  q <- matrix(rexp(60 * 200)^2, 60)
+  q <- q / rowSums(q)
+  y <- max.col(q - log(-log(matrix(runif(60 * 200), 60))))
+  q[cbind(1:20, y[1:20])] <- 0
+  q <- q / rowSums(q)
+  fit <- suppressWarnings(calib_temperature(q, factor(y, levels = 1:200)))
+  expect_lt(fit$floor, 1 / 200)
+  even <- matrix((1:200) / sum(1:200), 1)
+  expect_identical(as.character(predict(fit, even, type = "class")), "200")
+  expect_error(calib_temperature(q, factor(y, levels = 1:200), floor = 0.01),
+    "less than 1/K", class = "gpcalib_error_input")
+})
+
+test_that("logLik, vcov and confint are there", {
+  fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
+  expect_equal(as.numeric(logLik(fit)), fit$log_lik)
+  expect_equal(sqrt(vcov(fit)[[1]]), fit$std_error)
+  expect_true(all(confint(fit) > 3 & confint(fit) < 4))
+})
+
+test_that("data that are not separated have their optimum, whatever the weights' scale", {
+  z <- cbind(0, c(rep(1000, 98), 10, 1))
+  y <- c(rep(2, 99), 1)
+  expect_silent(fit <- calib_temperature(z, y))
+  best <- optimize(function(t) oracle_temperature_loss(1 / t, z, y), c(1, 50), tol = 1e-10)$minimum
+  expect_equal(fit$temperature, best, tolerance = 1e-5)
+  set.seed(5)
+  z <- matrix(rnorm(2000), 500)
+  y <- max.col(3 * z - log(-log(matrix(runif(2000), 500))))
+  one <- calib_temperature(z, y)
+  for (w in c(1 / 500, 1e-6, 1e6)) {
+    expect_equal(calib_temperature(z, y, weights = rep(w, 500))$temperature, one$temperature,
+      tolerance = 1e-8)
+  }
+})
+
+test_that("masked classes and padding rows do not move T", {
+  set.seed(6)
+  z <- matrix(rnorm(2000), 500)
+  y <- max.col(z / 2 - log(-log(matrix(runif(2000), 500))))
+  one <- calib_temperature(z, y)
+  for (mask in c(-1e9, -1e12, -1e30, -3.4e38)) {
+    some <- z
+    rows <- which(y != 4)[1:10]
+    some[rows, 4] <- mask
+    masked <- z
+    masked[rows, 4] <- -Inf
+    expect_equal(calib_temperature(some, y)$temperature, one$temperature, tolerance = 0.05)
+    all_rows <- cbind(z, mask)
+    expect_equal(calib_temperature(all_rows, y)$temperature, one$temperature, tolerance = 1e-6)
+  }
+  padded <- calib_temperature(rbind(z, -3.4e38), c(y, 1), weights = c(rep(1, 500), 0))
+  expect_equal(padded$temperature, one$temperature, tolerance = 1e-8)
+  huge <- calib_temperature(z * 1e110, y)
+  expect_equal(huge$temperature / 1e110, one$temperature, tolerance = 1e-6)
+  expect_true(is.finite(huge$std_error) && is.finite(huge$log_lik))
+})

@@ -180,7 +180,8 @@ test_that("input is told apart by its values", {
   expect_identical(seen(c(0, .5, 1), c(0, 1, 1), "logits")$input, "logits")
   # 1e-3 is where values and sums stop being probabilities
   expect_identical(seen(put(p, 1, 1, .7009), y)$input, "probs")
-  expect_identical(seen(put(p, 1, 1, .7011), y)$input, "logits")
+  expect_warning(off <- seen(put(p, 1, 1, .7011), y), class = "gpcalib_warning_input")
+  expect_identical(off$input, "logits")
   expect_identical(seen(put(p, 1, 1:3, c(-9e-4, .5, .5)), y)$input, "probs")
   expect_identical(seen(put(p, 1, 1:3, c(-.002, .5, .502)), y)$input, "logits")
   # -Inf is a logit
@@ -282,4 +283,75 @@ test_that("integers, tables of weights and names pass", {
   expect_identical(seen(z, y, weights = 1:4)$weights, c(1, 2, 3, 4))
   expect_identical(seen(z, y, weights = c(a = 0, b = 1, c = 2, d = 0))$weights, c(0, 1, 2, 0))
   expect_null(seen(z, y)$weights)
+})
+
+test_that("a single named column is matched with its class", {
+  y <- factor(c("no", "yes", "no", "yes"))
+  p <- c(.2, .7, .4, .9)
+  right <- log_loss(p, y)
+  expect_equal(log_loss(data.frame(yes = p), y), right)
+  expect_equal(log_loss(data.frame(.pred_yes = p), y), right)
+  expect_equal(log_loss(data.frame(.pred_no = 1 - p), y), right)
+  expect_equal(log_loss(cbind(no = 1 - p), y), right)
+  expect_equal(log_loss(data.frame(p = p), y), right)
+  expect_error(log_loss(data.frame(.pred_maybe = p), y), class = "gpcalib_error_input")
+  fit <- suppressWarnings(calib_temperature(qlogis(p), y, input = "logits"))
+  expect_equal(predict(fit, cbind(no = -qlogis(p))), predict(fit, qlogis(p)))
+})
+
+test_that("scores that only look like logits are pointed out", {
+  set.seed(1)
+  p <- matrix(rexp(60), 20)
+  p <- p / rowSums(p)
+  y <- max.col(p + matrix(rexp(60, 5), 20))
+  off <- p
+  off[3, ] <- off[3, ] * 1.01
+  expect_warning(calib_temperature(off, y), "row 3 sums to", class = "gpcalib_warning_input")
+  expect_warning(calib_temperature(100 * p, y), "percentages", class = "gpcalib_warning_input")
+  expect_silent(calib_temperature(100 * p, y, input = "logits"))
+  expect_silent(fit <- calib_temperature(5 * log(p) + 1, y))
+  expect_warning(predict(fit, p), "looks like probabilities", class = "gpcalib_warning_input")
+  expect_warning(log_loss(c(.7, .8), c(1, 1)), "all 1", class = "gpcalib_warning_labels")
+  expect_silent(log_loss(c(.7, .8), factor(c(1, 1), levels = 0:1)))
+})
+
+test_that("columns that are no class, and missing arguments, are named", {
+  y <- factor(c("a", "b", "a"))
+  wide <- data.frame(id = 1:3, a = .5, b = .5)
+  expect_error(log_loss(wide, y), "no class \\(\"id\"\\)", class = "gpcalib_error_input")
+  expect_error(calib_temperature(matrix(0, 3, 2)), "`labels` is missing",
+    class = "gpcalib_error_input")
+  expect_error(ece(), "`probs` is missing", class = "gpcalib_error_input")
+  fit <- suppressWarnings(calib_temperature(matrix(rnorm(20), 10), rep(1:2, 5)))
+  expect_error(latent(fit), "`z` is missing", class = "gpcalib_error_input")
+  expect_error(predict(fit, matrix(0, 1, 2), Type = "class"), "Type", class = "gpcalib_error_input")
+})
+
+test_that("a matrix with a class of its own is a matrix", {
+  votes <- structure(matrix(c(.2, .8, .6, .4), 2, byrow = TRUE), class = c("matrix", "array", "votes"))
+  expect_equal(log_loss(votes, c(2, 1)), -mean(log(c(.8, .6))))
+})
+
+test_that("malformed factors and weights beyond summing are refused", {
+  p <- matrix(1 / 3, 6, 3)
+  for (code in c(0L, -5L, 9L, 2000000000L)) {
+    y <- structure(c(1:3, 1:2, code), levels = c("a", "b", "c"), class = "factor")
+    expect_error(log_loss(p, y), "not a valid factor", class = "gpcalib_error_input")
+  }
+  y <- rep(1:3, 2)
+  for (w in c(1e300, 1e-300)) {
+    expect_error(log_loss(p, y, weights = rep(w, 6)), "Rescale", class = "gpcalib_error_input")
+  }
+})
+
+test_that("a forked child does not hang after threads were used", {
+  skip_on_os("windows")
+  skip_on_cran()
+  z <- matrix(rnorm(20000), 2000)
+  y <- max.col(z + rnorm(20000))
+  one <- calib_temperature(z, y, threads = 2)$temperature
+  job <- parallel::mcparallel(calib_temperature(z, y, threads = 2)$temperature)
+  out <- parallel::mccollect(job, wait = FALSE, timeout = 20)
+  if (is.null(out)) tools::pskill(job$pid, tools::SIGKILL)
+  expect_identical(out[[1]], one)
 })

@@ -53,3 +53,8 @@ test_that("tied maxima go to the first class", {
   expect_equal(class_accuracy(probs, c(1, 2)), .5)
   expect_equal(overconfidence(probs, c(1, 2)), .4)
 })
+
+test_that("weights of very different size do not cancel", {
+  w <- c(1e10, 1e9, 1e-6, 3)
+  expect_equal(overconfidence(c(.9, .8, .7, .9), c(1, 1, 0, 1), weights = w), 0.7)
+})

@@ -266,3 +266,13 @@ test_that("the event is found by name, the second class by default", {
   expect_equal(ece(unname(cbind(1 - p, p)), y, type = "event", event = FALSE),
     oracle_ece(cbind(1 - p, p), y + 1, type = "event", event = 1))
 })
+
+test_that("equal-mass bins do not depend on the scale of the weights", {
+  set.seed(7)
+  p <- runif(200)
+  y <- factor(runif(200) < p, levels = c(FALSE, TRUE))
+  plain <- ece(p, y, bins = 10, binning = "mass")
+  for (w in c(1 / 200, 0.1, 3)) {
+    expect_equal(ece(p, y, bins = 10, binning = "mass", weights = rep(w, 200)), plain)
+  }
+})

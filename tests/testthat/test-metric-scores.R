@@ -73,5 +73,5 @@ test_that("K = 1000 and N = 2 work", {
   expect_equal(brier_score(wide$probs, wide$labels), want[["brier_score"]])
   expect_equal(log_loss(wide$probs, wide$labels), want[["log_loss"]])
   expect_equal(brier_score(c(0, 1), c(0, 1)), 0)
-  expect_equal(class_accuracy(c(0, 1), c(1, 1)), .5)
+  expect_equal(class_accuracy(c(0, 1), factor(c(1, 1), levels = 0:1)), .5)
 })

@@ -52,7 +52,8 @@ describe <- function(object) UseMethod("describe")
 
 #' Calibrated probabilities for new scores
 #'
-#' @param object A calibrator: the result of [calib_temperature()] or another `calib_*()`.
+#' @param object A calibrator: the result of [calib_temperature()] or another `calib_*()`. For
+#'   [calib_gp()] see [predict.calib_gp()].
 #' @param newdata Scores of the same kind and the same classes as in fitting: a matrix, data
 #'   frame or, for two classes, a vector (see [gpcalib_input]). Required: calibrators keep no
 #'   training data.
@@ -239,9 +240,11 @@ find_score_columns <- function(names, classes) {
 #' g(z) = z / T. A constant added to g changes nothing, so only differences of g within a row
 #' matter.
 #'
-#' @param object A calibrator with a latent map: [calib_temperature()] or [calib_none()].
+#' @param object A calibrator with a latent map: [calib_gp()], [calib_temperature()] or
+#'   [calib_none()].
 #' @param z Numeric vector of scores on the scale the map works on: logits, or logarithms of
-#'   probabilities.
+#'   probabilities; less their row mean where [calib_gp()] centres rows, and raw probabilities for its
+#'   `mean = "log"`.
 #' @param ... Not used.
 #' @return A data frame with the columns `z`, `mean` (the map) and `sd` (its standard deviation,
 #'   0 for maps without uncertainty).

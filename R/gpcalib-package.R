@@ -4,7 +4,8 @@
 #' scores of a hold-out set with their labels, learns how to correct them, and applies the
 #' correction to new scores.
 #'
-#' * **Calibrators**: [calib_temperature()], [calib_none()]; each returns an object for
+#' * **Calibrators**: [calib_gp()], a latent Gaussian process shared by all classes and the method of
+#'   choice; [calib_temperature()], [calib_none()]. Each returns an object for
 #'   [`predict()`][predict.calibrator].
 #' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.

@@ -20,6 +20,10 @@ const char *gpc_status_message(gpc_status status) {
     return "the data do not determine the parameter";
   case GPC_NOT_PD:
     return "a matrix is not positive definite";
+  case GPC_TOO_FEW:
+    return "there are too few inducing inputs";
+  case GPC_TOO_COARSE:
+    return "the grid is too coarse";
   case GPC_NOT_FINITE:
     return "the objective is not finite";
   }

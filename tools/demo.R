@@ -35,21 +35,22 @@ for (name in names(sets)) {
   cat("\n", set$about, "\n", sep = "")
   fits <- list(
     none = calib_none(set$cal$scores, set$cal$labels),
-    temperature = calib_temperature(set$cal$scores, set$cal$labels)
+    temperature = calib_temperature(set$cal$scores, set$cal$labels),
+    gp = calib_gp(set$cal$scores, set$cal$labels)
   )
   print(fits$temperature)
+  print(fits$gp)
   for (method in names(fits)) {
     p <- predict(fits[[method]], set$test$scores)
     rows[[paste(name, method)]] <- measure(p, set$test$labels, set$type)
     table <- reliability_table(p, set$test$labels, type = set$type)
-    stage <- if (method == "none") "before" else "after"
-    file <- file.path("demo-output", paste0(name, "-", stage, ".png"))
+    file <- file.path("demo-output", paste0(name, "-", method, ".png"))
     pictures <- c(pictures, file)
     ggplot2::ggsave(file, autoplot(table), width = 6, height = 4, dpi = 150)
   }
 }
 
-cat("\nOn the test rows, before (none) and after (temperature):\n\n")
+cat("\nOn the test rows, before (none) and after calibration:\n\n")
 table <- data.frame(round(do.call(rbind, rows), 3), check.names = FALSE)
 print(table)
 cat("\nover: mean confidence when wrong; under: mean doubt when right. ECE and MCE with 15 bins:\n")

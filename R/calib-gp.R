@@ -1,0 +1,368 @@
+#' Latent Gaussian process calibration
+#'
+#' Learns one smooth function g on the line of scores, shared by all classes, and returns
+#' \deqn{v(z)_k = \frac{\exp g(z_k)}{\sum_j \exp g(z_j)}}{v(z)_k = exp g(z_k) / sum_j exp g(z_j)}
+#' integrated over what is not known of g. The prior says that the classifier needs at most a
+#' temperature; the data bend the map away from that line only where they have reason to. Works
+#' for any number of classes, for logits and probabilities, and brings its own uncertainty.
+#'
+#' # The model
+#' \eqn{g \sim GP(\mu, k)}{g ~ GP(mu, k)} with
+#' \eqn{k(x, x') = \sigma^2 \exp(-(x-x')^2/(2 l^2))}{k(x, x') = s2 exp(-(x - x')^2 / (2 l^2))} and a
+#' little white noise, inferred through inducing inputs by variational inference (Wenger,
+#' Kjellström and Triebel, 2020). The expected log-softmax is expanded to second order, so that
+#' `elbo` approximates a lower bound of the log evidence and is not one strictly.
+#'
+#' * `mean = "linear"`, the default: \eqn{\mu(z) = a z}{mu(z) = a z} with a > 0 estimated, the
+#'   logits less their row mean, or the logarithms of the probabilities less theirs. With
+#'   \eqn{\sigma^2 \to 0}{s2 -> 0} this is temperature scaling.
+#' * `"identity"`: the same with a = 1, "the classifier is already calibrated".
+#' * `"log"`: \eqn{\mu(z) = \ln z}{mu(z) = log z} on raw probabilities, as in the paper.
+#' * `"auto"` fits all that apply, keeps the one with the highest bound, and says which.
+#'
+#' Only differences of g within a row matter, which is why rows are centred first
+#' (`center = TRUE`); `center = FALSE` uses logits or log-probabilities as they are.
+#'
+#' The paper's own configuration is one call: `mean = "identity"` (or `"log"` for probabilities),
+#' `center = FALSE, covariance = "diag", inducing = 10, optimize_inducing = TRUE`, with
+#' `predict(approx = "mc", n_draws = 100)`.
+#'
+#' # Zeros
+#' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
+#' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
+#' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K) and keeps the one with the
+#' highest bound.
+#'
+#' # When the data determine no map
+#' Calibration rows that are classified without a fault would make the slope a grow for ever; it
+#' stops where the mean confidence reaches (N + 1)/(N + 2), with a warning of class
+#' `gpcalib_warning_separated`. If all scores of every row are equal the slope is left at 1
+#' (`gpcalib_warning_flat`).
+#'
+#' @inheritParams calib_temperature
+#' @param mean The prior mean of g: see above.
+#' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
+#'   `mean = "log"`.
+#' @param floor Probabilities below this count as this much, or `NULL` to choose it by the bound when
+#'   zeros occur.
+#' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
+#'   diagonal as in the paper's experiments.
+#' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced
+#'   over the bulk of the scores, doubled (up to 64) while the fitted lengthscale is shorter
+#'   than 1.5 spacings.
+#' @param optimize_inducing Move the inducing inputs as well? Rarely worth it.
+#' @param hyper Named values to hold fixed, any of `variance`, `lengthscale`, `noise` (a
+#'   variance) and `slope`. The noise is held at 1e-6 unless given.
+#' @param control A list made by [gp_control()].
+#' @param ... Not used.
+#' @return An object of class `c("calib_gp", "calibrator")` with, beside the fields of every
+#'   calibrator: `elbo`, `hyper` (named: variance, lengthscale, noise, slope), `inducing`,
+#'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (how often the data were
+#'   read; `passes_floor` those spent on other floors), `mean`, `covariance`, `center`, `floor`,
+#'   `range` (of the scores seen), and `monotone`, `changed` (whether the map is increasing there,
+#'   and how many calibration rows change their most likely class). See
+#'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
+#' @references
+#' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
+#' classification. *Proceedings of AISTATS*, PMLR 108, 178-190.
+#' @seealso `vignette("methods")` for the equations.
+#' @family calibrators
+#' @examples
+#' fit <- calib_gp(letters_nn$cal$scores, letters_nn$cal$labels)
+#' fit
+#' p <- predict(fit, letters_nn$test$scores)
+#' log_loss(p, letters_nn$test$labels)
+#' head(latent(fit, seq(-20, 30, by = 10)))
+#' @export
+calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
+                     mean = c("linear", "identity", "log", "auto"), center = NULL, floor = NULL,
+                     covariance = c("full", "diag"), inducing = NULL, optimize_inducing = FALSE,
+                     hyper = NULL, control = gp_control(), ...) {
+  check_dots_empty(...)
+  spec <- list(
+    mean = check_choice(mean, c("linear", "identity", "log", "auto"), "mean"),
+    center = if (!is.null(center)) check_flag(center, "center"),
+    covariance = check_choice(covariance, c("full", "diag"), "covariance"),
+    inducing = check_inducing(inducing), move = check_flag(optimize_inducing, "optimize_inducing"),
+    hyper = check_hyper(hyper), control = check_control(control)
+  )
+  data <- check_calibration(scores, labels, input, weights, spec$control$threads)
+  check_mean(spec, data$input)
+  means <- if (spec$mean == "auto") auto_means(spec, data$input) else spec$mean
+  fits <- lapply(means, function(mean) fit_gp_floors(data, mean, spec, floor))
+  fit <- fits[[which.max(vapply(fits, `[[`, 0, "elbo"))]]
+  if (spec$mean == "auto") {
+    message("calib_gp(mean = \"auto\") took \"", fit$mean, "\": bounds ",
+      paste0(means, " ", format(vapply(fits, `[[`, 0, "elbo"), digits = 6), collapse = ", "))
+  }
+  warn_gp(fit)
+  new_calibrator("gp", data, match.call(),
+    converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
+    hyper = fit$hyper, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
+    passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
+    covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
+    monotone = fit$monotone, changed = fit$changed, status = fit$status
+  )
+}
+
+#' How calib_gp() is computed
+#'
+#' @param tol Stop when the next step promises to raise the bound by less than this (in nats).
+#' @param max_passes The most passes over the data.
+#' @param threads How many threads to use. The answer does not depend on it.
+#' @param trace Print a line per pass?
+#' @return A list for the argument `control` of [calib_gp()].
+#' @examples
+#' fit <- calib_gp(rain_nyc$prob, rain_nyc$rain, control = gp_control(trace = TRUE))
+#' @export
+gp_control <- function(tol = 1e-5, max_passes = 200, threads = 1, trace = FALSE) {
+  list(
+    tol = check_number(tol, "tol", 1e-10, 10), max_passes = check_count(max_passes, "max_passes"),
+    threads = check_threads(threads), trace = check_flag(trace, "trace")
+  )
+}
+
+# Checks ----------------------------------------------------------------------------------
+
+check_control <- function(control) {
+  if (!is.list(control) || !setequal(names(control), names(formals(gp_control)))) {
+    stop_input("control", "must be made by gp_control()", say_given(control))
+  }
+  do.call(gp_control, control)
+}
+
+check_inducing <- function(inducing) {
+  if (is.null(inducing)) return(NULL)
+  if (!is.numeric(inducing) || !length(inducing) || any(!is.finite(inducing)) ||
+    length(inducing) > 1000) {
+    stop_input("inducing", "must be a number of points or their finite positions",
+      say_given(inducing))
+  }
+  if (length(inducing) == 1) return(check_count(inducing, "inducing", 2, 1000))
+  if (anyDuplicated(inducing)) {
+    stop_input("inducing", "has points that coincide", "Give each position once.")
+  }
+  sort(as.double(inducing))
+}
+
+check_hyper <- function(hyper) {
+  known <- c("variance", "lengthscale", "noise", "slope")
+  if (is.null(hyper)) return(numeric())
+  hyper <- unlist(hyper)
+  bad <- !is.numeric(hyper) || is.null(names(hyper)) || !all(names(hyper) %in% known) ||
+    anyDuplicated(names(hyper)) || any(!is.finite(hyper)) || any(hyper < 0) ||
+    any(hyper[setdiff(names(hyper), "noise")] == 0)
+  if (bad) {
+    stop_input("hyper", paste0("must be named positive numbers, any of ", say_values(known)),
+      "For example hyper = c(lengthscale = 5).")
+  }
+  stats::setNames(as.double(hyper), names(hyper))
+}
+
+check_mean <- function(spec, input) {
+  if (spec$mean != "log") return()
+  if (input == "logits") {
+    stop_input("mean", "is \"log\", which works on probabilities, but the scores are logits",
+      "Use \"linear\" or \"identity\", or pass probabilities.")
+  }
+  if (isTRUE(spec$center)) {
+    stop_input("center", "is TRUE, but mean = \"log\" works on raw probabilities",
+      "Leave `center` out, or choose another mean.")
+  }
+  if ("slope" %in% names(spec$hyper)) {
+    stop_input("hyper", "holds a slope, but mean = \"log\" has none", "Leave it out.")
+  }
+}
+
+auto_means <- function(spec, input) {
+  means <- c("linear", "identity")
+  raw_ok <- input == "probs" && !isTRUE(spec$center) && !"slope" %in% names(spec$hyper)
+  if (raw_ok) c(means, "log") else means
+}
+
+# Fitting ---------------------------------------------------------------------------------
+
+#' One prior mean, all floors worth trying
+#'
+#' The floors are compared by quick fits without more inducing inputs; the best is then fitted as
+#' it would be alone.
+#' @noRd
+fit_gp_floors <- function(data, mean, spec, floor) {
+  scores <- gp_scores(data, mean, floor)
+  center <- if (is.null(spec$center)) mean != "log" else spec$center
+  scale <- if (mean == "log") identity else log
+  best <- NULL
+  spent <- 0L
+  if (length(scores$floors) > 1) {
+    quick <- spec
+    quick$control$tol <- max(spec$control$tol, 1e-3)
+    for (candidate in scores$floors) {
+      trial <- fit_gp(data, scores$z, mean, center, scale(candidate), quick, best, FALSE)
+      spent <- spent + trial$passes
+      if (is.null(best) || trial$elbo > best$elbo) best <- c(trial, floor = candidate)
+    }
+    spent <- spent - best$passes
+  }
+  chosen <- if (is.null(best)) scores$floors else best$floor
+  fit <- fit_gp(data, scores$z, mean, center, scale(chosen), spec, best)
+  fit$passes <- fit$passes + if (is.null(best)) 0L else best$passes
+  fit$passes_floor <- spent
+  fit$floor <- if (scores$floored) chosen
+  fit$mean <- mean
+  fit$center <- center
+  c(fit, gp_shape(fit, data, scores$z, scale))
+}
+
+#' Scores on the scale of g, and the floors to try
+#' @noRd
+gp_scores <- function(data, mean, floor) {
+  if (mean != "log") return(log_scores(data, floor))
+  floor <- check_floor(floor, length(data$classes))
+  if (!is.null(floor)) return(list(z = data$scores, floors = floor, floored = TRUE))
+  if (data$scan$lowest > 0) {
+    return(list(z = data$scores, floors = .Machine$double.xmin, floored = FALSE))
+  }
+  smallest <- min(data$scores[data$scores > 0])
+  list(z = data$scores, floors = try_floors(smallest / 2, length(data$classes)), floored = TRUE)
+}
+
+most_inducing <- 64L
+
+#' Fit with as many inducing inputs as the lengthscale asks for
+#' @noRd
+fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE) {
+  threads <- spec$control$threads
+  prep <- .Call(C_gp_prepare, z, data$labels, data$weights, floor, center, threads)
+  names(prep$range) <- c("lowest", "highest", "low", "high")
+  sep <- gp_slope_limit(data, z, mean, floor, spec)
+  points <- if (is.null(spec$inducing)) 16L else spec$inducing
+  passes <- 0L
+  repeat {
+    may_double <- more && is.null(spec$inducing) && points < min(most_inducing, length(z))
+    fit <- fit_gp_once(data, z, mean, floor, spec, prep, points, sep, start, may_double)
+    passes <- passes + fit$passes
+    if (fit$status != "too_few") break
+    points <- 2L * points
+    # the lengthscale is worth keeping; slope and variance may have made up for it
+    start <- list(hyper = c(variance = 1, lengthscale = fit$hyper[["lengthscale"]], slope = NA))
+  }
+  fit$passes <- passes
+  fit$separated <- !is.null(sep)
+  fit$flat <- prep$range[["highest"]] == prep$range[["lowest"]]
+  fit$range <- unname(prep$range[c("lowest", "highest")])
+  fit
+}
+
+#' Where the slope must stop when the calibration rows are separated; NULL when they are not
+#' @noRd
+gp_slope_limit <- function(data, z, mean, floor, spec) {
+  counted <- if (is.null(data$weights)) TRUE else data$weights > 0
+  if (mean != "linear" || "slope" %in% names(spec$hyper) ||
+    any(data$scan$arg[counted] != data$labels[counted])) {
+    return(NULL)
+  }
+  limit <- .Call(C_temperature_fit, z, data$labels, data$weights, floor, 0, 1e-8, 200L,
+    spec$control$threads)
+  if (limit$status == "upper") limit
+}
+
+fit_gp_once <- function(data, z, mean, floor, spec, prep, points, sep, start, may_double) {
+  range <- prep$range
+  low <- range[["low"]]
+  high <- range[["high"]]
+  if (high <= low) { # all scores equal: any interval does
+    low <- low - 0.5
+    high <- high + 0.5
+  }
+  inducing <- if (length(points) == 1) seq(low, high, length.out = points) else points
+  width <- high - low
+  spacing <- diff(range(inducing)) / (length(inducing) - 1)
+  held <- spec$hyper
+  holds <- function(name) name %in% names(held)
+  slope <- gp_start_slope(prep$slope, mean, held, sep, start, width)
+  l_low <- min(spacing, width)
+  l_high <- 4 * width
+  starts <- if (holds("lengthscale")) {
+    held[["lengthscale"]]
+  } else {
+    l <- if (is.null(start)) width / c(4, 16) else start$hyper[["lengthscale"]]
+    pmin(pmax(l, l_low), l_high)
+  }
+  step <- min(spacing / 5, min(starts[1], l_low) / 5, if (holds("lengthscale")) starts / 8)
+  step <- max(step, (width + 2 * max(starts)) / 3000)
+  options <- list(
+    floor = floor, log_mean = mean == "log", diag = spec$covariance == "diag",
+    slope_free = slope$free, slope_low = slope$low, slope_high = slope$high, slope = slope$start,
+    variance_free = !holds("variance"), variance_low = 1e-6, variance_high = 1e4,
+    variance = if (holds("variance")) held[["variance"]] else start_variance(start),
+    lengthscale_free = !holds("lengthscale"), lengthscale_low = l_low, lengthscale_high = l_high,
+    start_lengthscale = unique(starts), inducing_free = spec$move, radius = 1,
+    short_lengthscale = if (may_double) 1.5 * spacing else 0,
+    noise = if (holds("noise")) held[["noise"]] else 1e-6, tol = spec$control$tol,
+    max_passes = spec$control$max_passes, lowest = range[["lowest"]], highest = range[["highest"]],
+    bulk_low = low, bulk_high = high, step = step, rows = ncol(z) >= 24L,
+    trace = spec$control$trace
+  )
+  fit <- .Call(C_gp_fit, z, data$labels, data$weights, prep$shift, inducing, options,
+    spec$control$threads)
+  if (fit$status %in% c("not_pd", "not_finite")) {
+    stop(errorCondition(paste0("calib_gp() failed: ", if (fit$status == "not_pd") {
+      "the covariance of the inducing inputs is not positive definite. Use fewer `inducing`."
+    } else {
+      "the bound is not finite. Check the scale of the scores."
+    }), class = c("gpcalib_error_numeric", "gpcalib_error"), call = NULL))
+  }
+  fit$hyper <- c(variance = fit$variance, lengthscale = fit$lengthscale, noise = fit$noise,
+    slope = if (mean == "log") 1 else fit$slope)
+  fit
+}
+
+start_variance <- function(start) {
+  if (is.null(start)) 1 else min(max(start$hyper[["variance"]], 1e-3), 100)
+}
+
+gp_start_slope <- function(guess, mean, held, sep, start, width) {
+  if (mean != "linear" || "slope" %in% names(held)) {
+    value <- if ("slope" %in% names(held)) held[["slope"]] else 1
+    return(list(free = FALSE, low = value, high = value, start = value))
+  }
+  if (is.na(guess)) return(list(free = FALSE, low = 1, high = 1, start = 1))
+  low <- 0.01 / width
+  high <- if (is.null(sep)) max(100 * guess, 1000 / width) else max(sep$beta, low)
+  value <- if (is.null(start) || is.na(start$hyper[["slope"]])) guess else start$hyper[["slope"]]
+  list(free = TRUE, low = low, high = high, start = min(max(value, low), high))
+}
+
+#' Is the map increasing over the scores seen, and how many rows change their class?
+#' @noRd
+gp_shape <- function(fit, data, z, scale) {
+  at <- seq(fit$range[1], fit$range[2], length.out = 400)
+  if (fit$mean == "log") at <- pmax(at, if (is.null(fit$floor)) .Machine$double.xmin else fit$floor)
+  map <- .Call(C_gp_latent, at, fit$inducing, unname(fit$hyper), fit$q_mean, fit$q_cov,
+    fit$mean == "log")$mean
+  monotone <- all(diff(map) >= 0)
+  changed <- 0L
+  if (!monotone) {
+    floor <- if (is.null(fit$floor)) (if (data$input == "probs") .Machine$double.xmin else 0) else fit$floor
+    probs <- .Call(C_gp_predict, z, scale(floor), fit$center, fit$inducing, unname(fit$hyper),
+      fit$q_mean, fit$q_cov, fit$mean == "log", 0L, 1L)
+    changed <- sum(.Call(C_scan, probs, 1L)$arg != data$scan$arg)
+  }
+  list(monotone = monotone, changed = changed)
+}
+
+warn_gp <- function(fit) {
+  if (fit$separated) {
+    warn_gpcalib("separated", paste0("The calibration rows are separated: every true class has ",
+      "the highest score. The slope of the prior mean stopped at ",
+      format(fit$hyper[["slope"]], digits = 3), "."))
+  }
+  if (fit$flat) {
+    warn_gpcalib("flat", "All scores of every row are equal, so that they say nothing about the map.")
+  }
+  if (fit$status == "not_converged") {
+    warn_gpcalib("not_converged", paste0("The fit did not converge in ", fit$passes,
+      " passes over the data (the next step promised ", format(fit$promise, digits = 2),
+      "); raise `max_passes` in gp_control()."))
+  }
+}

@@ -1,0 +1,192 @@
+# Labels: from what users pass in to integer codes, and the columns that go with them.
+
+#' The names to match with the classes; NULL when columns are to be taken in order
+#'
+#' cbind(1 - p, p) names its second column only: names with gaps are no names, unless one of
+#' them is a class.
+#' @noRd
+named_columns <- function(x, classes) {
+  columns <- colnames(x)
+  if (ncol(x) == 1 || is.null(columns)) return(NULL)
+  if (!any(is_gap(columns))) return(columns)
+  meant <- columns %in% classes | sub("^\\.pred_", "", columns) %in% classes
+  if (any(meant)) columns
+}
+
+is_gap <- function(name) is.na(name) | name == ""
+
+#' Which column holds which class
+#'
+#' @param columns column names; @param classes the classes in their order.
+#' @return integer: `columns[result]` are the classes; NULL when the names do not match.
+#' @noRd
+match_columns <- function(columns, classes) {
+  bare <- sub("^\\.pred_", "", columns)
+  for (names in list(columns, bare)) {
+    if (length(names) == length(classes) && !anyDuplicated(names) && setequal(names, classes)) {
+      return(match(classes, names))
+    }
+  }
+  NULL
+}
+
+stop_names <- function(arg, columns, classes) {
+  stop_input(arg, paste0("has column names (", say_values(columns),
+    ") that do not match the classes (", say_values(classes), ")"),
+    "Rename the columns, or drop the names with unname() to take them in order.")
+}
+
+#' The number of classes in the labels is not that of the scores
+#' @param kind what was counted: "level", "different value"
+#' @noRd
+stop_class_count <- function(found, k, arg, kind) {
+  found <- paste0(found, " ", kind, if (found != 1) "s")
+  stop_input("labels", paste0("has ", found, " but `", arg, "` has ",
+    if (k == 2) "two classes" else paste(k, "columns")),
+    if (k == 2) {
+      "Give a factor with two levels, or one column of scores for each class."
+    } else {
+      "Give a factor whose levels are the classes, one for each column."
+    })
+}
+
+#' Labels as integer codes, and the order of the columns that goes with them
+#'
+#' @return list: `codes`, `classes`, `order` (NULL: columns as they are).
+#' @noRd
+check_labels <- function(labels, n, k, columns, arg) {
+  if (is.data.frame(labels) && length(labels) == 1) labels <- labels[[1]]
+  known <- is.factor(labels) || is.character(labels) || is.logical(labels) || is.numeric(labels)
+  if (!known || (is.object(labels) && !is.factor(labels)) || length(dim(labels)) > 1) {
+    stop_input("labels", "must be a factor, character, logical or whole numbers",
+      paste(say_given(labels), "Give one label per row."))
+  }
+  if (length(labels) != n) {
+    stop_input("labels", paste0("has ", say_count(length(labels), "value"), " but `", arg, "` has ",
+      say_count(n, "row")), "Give one label per row.")
+  }
+  if (anyNA(labels)) {
+    bad <- which(is.na(labels))
+    stop_input("labels", paste0("has missing values (", say_rows(bad, length(bad)), ")"),
+      "Remove those rows, or fill them in.")
+  }
+  if (is.factor(labels)) {
+    classes <- levels(labels)
+    check_extra_columns(columns, classes, arg)
+    if (length(classes) != k) stop_class_count(length(classes), k, arg, "level")
+    codes <- as.integer(labels)
+    if (length(codes) && (min(codes) < 1L || max(codes) > k)) {
+      stop_input("labels", "is not a valid factor: it has codes without a level",
+        "Make it anew with factor().")
+    }
+    return(place_columns(codes, classes, columns, arg))
+  }
+  if (is.logical(labels)) {
+    if (k != 2) {
+      stop_input("labels", paste0("is logical, which means two classes, but `", arg, "` has ", k,
+        " columns"), "Give a factor whose levels are the classes, one for each column.")
+    }
+    return(place_columns(labels + 1L, c("FALSE", "TRUE"), columns, arg))
+  }
+  if (is.numeric(labels)) {
+    check_whole(labels)
+    if (is.null(columns)) return(code_whole(labels, k))
+    labels <- if (is.integer(labels)) labels else as.double(labels)
+    values <- unique(labels)
+    return(name_labels(labels, values, sprintf("%.0f", as.double(values)), columns, arg))
+  }
+  if (is.null(columns)) {
+    classes <- levels(factor(labels))
+    if (length(classes) != k) stop_class_count(length(classes), k, arg, "different value")
+    return(list(codes = match(labels, classes), classes = classes, order = NULL))
+  }
+  values <- unique(labels)
+  name_labels(labels, values, values, columns, arg)
+}
+
+#' Columns beside those of the classes
+#' @noRd
+check_extra_columns <- function(columns, classes, arg) {
+  bare <- sub("^\\.pred_", "", columns)
+  extra <- columns[!columns %in% classes & !bare %in% classes]
+  if (length(extra) && all(classes %in% c(columns, bare))) {
+    stop_input(arg, paste0("has columns that are no class (", say_values(extra), ")"),
+      paste0("Keep only the score columns: ", say_values(classes), "."))
+  }
+}
+
+place_columns <- function(codes, classes, columns, arg) {
+  order <- NULL
+  if (!is.null(columns)) {
+    order <- match_columns(columns, classes)
+    if (is.null(order)) stop_names(arg, columns, classes)
+    if (identical(order, seq_along(order))) order <- NULL
+  }
+  list(codes = codes, classes = classes, order = order)
+}
+
+#' Labels without levels of their own: the columns' names are the classes, in their order
+#'
+#' @param values the labels' distinct values, `text` the same as character.
+#' @noRd
+name_labels <- function(labels, values, text, columns, arg) {
+  bare <- sub("^\\.pred_", "", columns)
+  for (classes in list(columns, bare)) {
+    if (!anyDuplicated(classes) && all(text %in% classes)) {
+      codes <- match(text, classes)[match(labels, values)]
+      return(list(codes = codes, classes = classes, order = NULL))
+    }
+  }
+  classes <- if (any(text %in% columns)) columns else bare
+  if (!any(text %in% classes)) stop_names(arg, columns, sort(text))
+  bad <- which(labels %in% values[!text %in% classes])
+  stop_input("labels", paste0("has values that are not among the classes: ",
+    say_values(text[!text %in% classes], 3), " (", say_rows(bad, length(bad)), ")"),
+    paste0("The classes are the column names of `", arg, "`: ", say_values(classes), "."))
+}
+
+check_whole <- function(labels) {
+  if (is.integer(labels)) return()
+  bad <- which(labels != floor(labels) | is.infinite(labels))
+  if (length(bad)) {
+    stop_input("labels", paste0("has numbers that are not whole (",
+      say_rows(bad, length(bad)), ")"), "Labels are classes: whole numbers, or a factor.")
+  }
+}
+
+code_whole <- function(labels, k) {
+  lowest <- min(labels)
+  first <- if (lowest == 0) 0L else 1L
+  if (lowest < 0 || max(labels) > first + k - 1) {
+    bad <- which(labels < 0 | labels > first + k - 1)
+    stop_input("labels", paste0("has values outside ", first, " to ", first + k - 1, " (",
+      say_rows(bad, length(bad)), ")"),
+      "Whole numbers count the columns from 1, or from 0 when a 0 occurs.")
+  }
+  codes <- as.integer(labels)
+  if (k == 2 && first == 1L && all(codes == 1L)) {
+    warn_gpcalib("labels", paste0("`labels` are all 1 and count the classes from 1: every row ",
+      "belongs to the first of two classes. If they are meant as 0/1, give a factor with both ",
+      "levels."))
+  }
+  list(codes = if (first == 0L) codes + 1L else codes,
+    classes = as.character(seq(first, length.out = k)), order = NULL)
+}
+
+#' A single column that carries the name of the first class: turned into the second's
+#'
+#' Other names say nothing (`data.frame(p = p)`), except that `.pred_` asks for a class.
+#' @noRd
+orient_column <- function(x, classes, arg) {
+  name <- colnames(x)
+  if (ncol(x) != 1 || is.null(name) || is_gap(name)) return(list(x = x, flip = FALSE))
+  bare <- sub("^\\.pred_", "", name)
+  known <- c(name, bare) %in% classes
+  if (!any(known) && bare != name) stop_names(arg, name, classes)
+  list(x = unname_columns(x), flip = any(c(name, bare) == classes[1]) && name != classes[2])
+}
+
+unname_columns <- function(x) {
+  colnames(x) <- NULL
+  x
+}

@@ -1,0 +1,140 @@
+# Scores: from what users pass in to a double matrix with a column per class.
+
+#' A numeric matrix as given: double, no checks of its values. A vector or a single column
+#' becomes a one-column matrix.
+#' @noRd
+as_score_matrix <- function(x, arg) {
+  if (is.data.frame(x)) {
+    bad <- names(x)[!vapply(x, function(col) is.numeric(col) && is.null(dim(col)), NA)]
+    if (length(bad)) {
+      stop_input(arg, paste0("has columns that are not numeric (", say_values(bad), ")"),
+        "Keep only the score columns, one per class.")
+    }
+    x <- as.matrix(x)
+  }
+  if (is.object(x) && is.numeric(unclass(x)) && length(dim(x)) == 2) {
+    x <- matrix(x, nrow(x), dimnames = dimnames(x)) # votes, tables: a matrix all the same
+  }
+  if (!is.numeric(x) || is.object(x) || length(dim(x)) > 2) {
+    stop_input(arg, "must be a numeric matrix, data frame or vector",
+      paste0("It is ", if (is.character(x) && !is.null(dim(x))) "a character matrix." else {
+        sub("^It is ", "", say_given(x))
+      }, " Give one row per case and one column per class."))
+  }
+  if (length(dim(x)) < 2) {
+    x <- matrix(x, ncol = 1, dimnames = if (!is.null(names(x))) list(names(x), NULL))
+  }
+  if (!is.double(x)) storage.mode(x) <- "double"
+  if (ncol(x) == 0) stop_input(arg, "has no columns", "Give one column per class.")
+  if (anyDuplicated(colnames(x)[!is_gap(colnames(x))])) {
+    twice <- unique(colnames(x)[duplicated(colnames(x))])
+    stop_input(arg, paste0("has duplicated column names (", say_values(twice), ")"),
+      "Name each class once, or remove the names with unname().")
+  }
+  x
+}
+
+probs_slack <- 1e-3 # how far values and row sums may stray from a probability's
+exact_slack <- 1e-10 # rows closer to 1 than this are not rescaled
+
+looks_like_probs <- function(scan, one_column) {
+  in_range <- scan$lowest >= -probs_slack && scan$highest <= 1 + probs_slack
+  in_range && (one_column || scan$off <= probs_slack)
+}
+
+#' Finite values, except that logits may rule out a class by -Inf
+#' @noRd
+check_finite <- function(scan, arg) {
+  if (scan$n_nan > 0) {
+    stop_input(arg, paste0("has missing values (", say_rows(scan$nan_rows, scan$n_nan), ")"),
+      "Remove those rows, or fill them in.")
+  }
+  if (scan$n_posinf > 0) {
+    stop_input(arg, paste0("has infinite values (", say_rows(scan$posinf_rows, scan$n_posinf), ")"),
+      if (arg == "probs") {
+        "Probabilities must lie in [0, 1]."
+      } else {
+        "Only -Inf is allowed, in logits, for a class that is ruled out."
+      })
+  }
+}
+
+stop_not_probs <- function(scan, x, arg) {
+  bad <- which(rowSums(x < -probs_slack | x > 1 + probs_slack) > 0 |
+    (ncol(x) > 1 & abs(scan$sum - 1) > probs_slack))
+  row <- bad[1]
+  what <- if (ncol(x) > 1 && abs(scan$sum[row] - 1) > probs_slack) {
+    paste0("has rows that are not probabilities: row ", row, " sums to ", format(scan$sum[row]))
+  } else {
+    out <- x[row, x[row, ] < -probs_slack | x[row, ] > 1 + probs_slack][1]
+    paste0("has rows that are not probabilities: row ", row, " holds ", format(unname(out)))
+  }
+  if (length(bad) > 1) what <- paste0(what, " (", length(bad), " such rows)")
+  stop_input(arg, what, switch(arg,
+    scores = "Divide rows by their sum, or pass input = \"logits\" for unnormalised scores.",
+    newdata = "The calibrator was fitted to probabilities: give scores of the same kind.",
+    "Values must lie in [0, 1] and rows sum to 1: divide percentages by 100, use predict() on logits."
+  ))
+}
+
+#' Scores taken for logits that look as if they were meant as probabilities
+#' @noRd
+warn_near_probs <- function(scan, one_column, arg) {
+  if (one_column || scan$lowest < -probs_slack) return()
+  sums <- stats::median(scan$sum)
+  like <- if (scan$highest <= 1 + probs_slack && abs(sums - 1) < 0.1) {
+    row <- which.max(abs(scan$sum - 1))
+    paste0("lie in [0, 1], but row ", row, " sums to ", format(scan$sum[row], digits = 6))
+  } else if (scan$highest <= 100.1 && abs(sums - 100) < 1) {
+    "look like percentages"
+  }
+  if (!is.null(like)) {
+    warn_gpcalib("input", paste0("`", arg, "` ", like, ": taken as logits. Divide the rows by ",
+      "their sum if they are probabilities, or pass input = \"logits\" if they are not."))
+  }
+}
+
+#' The values of a score matrix checked and made canonical
+#'
+#' @return list: `scores` (N x K, K >= 2; for one column the second of two classes),
+#'   `input` ("probs" or "logits"), `scan` of the canonical matrix. With `flip` a single
+#'   column stands for the first class.
+#' @noRd
+check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE) {
+  if (nrow(x) < min_rows) {
+    stop_input(arg, paste0("has ", nrow(x), if (nrow(x) == 1) " row" else " rows"),
+      paste("At least", min_rows, "are needed."))
+  }
+  scan <- .Call(C_scan, x, threads)
+  check_finite(scan, arg)
+  one_column <- ncol(x) == 1
+  if (input == "auto") {
+    input <- if (nrow(x) && looks_like_probs(scan, one_column)) "probs" else "logits"
+    if (input == "logits") warn_near_probs(scan, one_column, arg)
+  } else if (input == "probs" && nrow(x) && !looks_like_probs(scan, one_column)) {
+    stop_not_probs(scan, x, arg)
+  }
+  # A vector of -Inf rules out the second class only: the first has a logit of 0.
+  if (input == "logits" && !one_column && scan$n_dead > 0) {
+    stop_input(arg, paste0("rules out every class by -Inf (", say_rows(scan$dead_rows, scan$n_dead),
+      ")"), "At least one class of a row must have a finite logit.")
+  }
+  changed <- TRUE
+  if (one_column) {
+    x <- if (input == "probs") {
+      p <- pmin(pmax(x, 0), 1)
+      if (flip) cbind(p, 1 - p, deparse.level = 0) else cbind(1 - p, p, deparse.level = 0)
+    } else {
+      if (flip) cbind(x, 0, deparse.level = 0) else cbind(0, x, deparse.level = 0)
+    }
+  } else if (input == "probs" && nrow(x) && (scan$lowest < 0 || scan$highest > 1 ||
+    scan$off > exact_slack)) {
+    names <- dimnames(x)
+    x <- .Call(C_normalise, x, exact_slack)
+    dimnames(x) <- names
+  } else {
+    changed <- FALSE
+  }
+  if (changed) scan <- .Call(C_scan, x, threads)
+  list(scores = x, input = input, scan = scan)
+}

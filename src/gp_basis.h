@@ -1,0 +1,53 @@
+/* gp_basis.h: the kernel, and the whitened features it gives every point of the line.
+ *
+ *   k(x, x') = s2 exp(-(x - x')^2 / (2 l^2)) + sn2 [same point]           methods, eq.
+ * (2) K_uu = k(w, w) + jitter s2 I = L L',   a(z) = L^-1 k(w, z)             eq. (5), (6)
+ *   rho(z) = s2 + sn2 - a(z)'a(z)                                          eq. (8)
+ *
+ * The white noise is in K_uu and in rho, never in k(w, z). */
+#ifndef GPC_GP_BASIS_H
+#define GPC_GP_BASIS_H
+
+#include "gpc.h"
+
+typedef struct {
+  double s2, l, sn2;
+} gpc_hyper;
+
+typedef struct {
+  size_t m;
+  const double *w; /* [m] inducing inputs */
+  gpc_hyper hyper;
+  double jitter; /* relative to s2; set by gpc_basis_factor */
+  double *chol;  /* [m x m] lower */
+} gpc_basis;
+
+/* Gradient of a function of a(z) and rho(z) at many points, collected over calls. */
+typedef struct {
+  double s2, l, sn2;
+  double *w;     /* [m] */
+  double *outer; /* [m x m]: sum over points of (dF/da) a' */
+} gpc_basis_grad;
+
+/* L for basis->w and basis->hyper into basis->chol, with the smallest jitter of the
+ * ladder 0, 1e-12, 1e-11, ..., 1e-4 that leaves all pivots clearly positive. GPC_NOT_PD
+ * if none. */
+gpc_status gpc_basis_factor(gpc_basis *basis);
+
+/* a(z)' in the rows of a [n x m] and rho [n] (never below 0) at the points z [n]. */
+void gpc_basis_eval(const gpc_basis *basis, size_t n, const double *z, double *a,
+                    double *rho);
+
+/* Start a gradient: zeros. */
+void gpc_basis_grad_zero(size_t m, gpc_basis_grad *grad);
+
+/* Add the points z [n], whose features are a [n x m], with dF/da = ga [n x m] (rho held
+ * fixed; overwritten) and dF/drho = grho [n]. work [n]. */
+void gpc_basis_grad_add(const gpc_basis *basis, size_t n, const double *z,
+                        const double *a, double *ga, const double *grho, double *work,
+                        gpc_basis_grad *grad);
+
+/* Finish: what passes through K_uu. `outer` is overwritten. */
+void gpc_basis_grad_finish(const gpc_basis *basis, gpc_basis_grad *grad);
+
+#endif

@@ -1,0 +1,158 @@
+/* gp_pass_grid.c: one pass over the data, every score interpolated on the line. One exp
+ * per score; cost proportional to the number of scores, whatever their range. */
+#include "fastexp.h"
+#include "gp_stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROWS 16 /* rows worked on together: the loops over them vectorise */
+
+/* Work of one chunk: for every class the stencils of ROWS scores. */
+typedef struct {
+  double *wts;         /* [k][12][ROWS] */
+  double *phi, *e, *r; /* [k][ROWS] */
+  double *p;           /* [g] */
+  int *first;          /* [k][ROWS], stored in a stretch of doubles */
+} chunk_work;
+
+static size_t chunk_doubles(size_t k, size_t g) {
+  return k * ROWS * (GPC_STENCIL + 4) + g;
+}
+
+size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g, size_t m, int threads) {
+  (void)m;
+  (void)threads;
+  return gpc_gp_chunks(n) * (gpc_gp_stats_size(g) + chunk_doubles(k, g));
+}
+
+static void carve(size_t k, size_t g, double *block, chunk_work *work) {
+  work->wts = block;
+  work->phi = work->wts + k * ROWS * GPC_STENCIL;
+  work->e = work->phi + k * ROWS;
+  work->r = work->e + k * ROWS;
+  work->first = (int *)(void *)(work->r + k * ROWS);
+  work->p = work->r + 2 * k * ROWS;
+  memset(work->p, 0, g * sizeof(double));
+}
+
+/* Interpolate phi (or psi) and r for class j of `rows` rows. */
+static void tabulate(size_t rows, const double *tau, const gpc_gp_tables *tables,
+                     size_t j, chunk_work *work) {
+  double *wts = work->wts + j * GPC_STENCIL * ROWS;
+  double *phi = work->phi + j * ROWS, *r = work->r + j * ROWS;
+  int *first = work->first + j * ROWS;
+  gpc_line_weights(rows, tau, ROWS, first, wts);
+  for (size_t i = 0; i < rows; i++) {
+    const double *psi = tables->psi + first[i], *rt = tables->r + first[i];
+    double sum = 0.0, rsum = 0.0;
+    for (size_t q = 0; q < GPC_STENCIL; q++) {
+      sum += wts[q * ROWS + i] * psi[q];
+      rsum += wts[q * ROWS + i] * rt[q];
+    }
+    phi[i] = sum;
+    r[i] = rsum;
+  }
+}
+
+/* Softmax of the rows in place: e becomes the probabilities. lse [rows]. */
+static void softmax_rows(const gpc_gp_data *data, gpc_mean mean, size_t first,
+                         size_t rows, chunk_work *work, double *lse) {
+  const size_t k = data->k;
+  double top[ROWS], sum[ROWS];
+  for (size_t i = 0; i < rows; i++) {
+    top[i] = -INFINITY;
+    sum[i] = 0.0;
+  }
+  for (size_t j = 0; j < k; j++)
+    for (size_t i = 0; i < rows; i++)
+      top[i] = work->phi[j * ROWS + i] > top[i] ? work->phi[j * ROWS + i] : top[i];
+  for (size_t j = 0; j < k; j++) {
+    double *e = work->e + j * ROWS;
+    const double *phi = work->phi + j * ROWS;
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++)
+      e[i] = gpc_exp_nonpos(phi[i] - top[i]);
+    if (mean == GPC_MEAN_LOG) /* exp(log z + psi) = z exp(psi) */
+      for (size_t i = 0; i < rows; i++)
+        e[i] *= gpc_gp_score(data, first + i, j);
+    for (size_t i = 0; i < rows; i++)
+      sum[i] += e[i];
+  }
+  for (size_t i = 0; i < rows; i++) {
+    lse[i] = top[i] + log(sum[i]);
+    sum[i] = 1.0 / sum[i];
+  }
+  for (size_t j = 0; j < k; j++)
+    for (size_t i = 0; i < rows; i++)
+      work->e[j * ROWS + i] *= sum[i];
+}
+
+/* Spread row i's probabilities over the nodes and add it to the sums. */
+static void scatter_row(size_t k, size_t i, double w, const gpc_gp_tables *tables,
+                        chunk_work *work, gpc_gp_stats *stats) {
+  size_t from = tables->g, to = 0;
+  double squares = 0.0;
+  for (size_t j = 0; j < k; j++) {
+    size_t first = (size_t)work->first[j * ROWS + i];
+    double s = work->e[j * ROWS + i], spread = w * (s - s * s);
+    if (s == 0.0)
+      continue;
+    squares += s * s * work->r[j * ROWS + i];
+    from = first < from ? first : from;
+    to = first + GPC_STENCIL > to ? first + GPC_STENCIL : to;
+    const double *wts = work->wts + j * GPC_STENCIL * ROWS + i;
+    double *p = work->p + first, *v = stats->v + first;
+    for (size_t q = 0; q < GPC_STENCIL; q++) {
+      p[q] += s * wts[q * ROWS];
+      v[q] += spread * wts[q * ROWS];
+    }
+  }
+  gpc_gp_stats_row(tables, w, work->p, from, to, squares, stats);
+  memset(work->p + from, 0, (to - from) * sizeof(double));
+}
+
+static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const double *tau,
+                       const gpc_gp_tables *tables, size_t begin, size_t end,
+                       double *stats_block, double *work_block) {
+  const size_t n = data->n, k = data->k;
+  chunk_work work;
+  gpc_gp_stats stats;
+  carve(k, tables->g, work_block, &work);
+  memset(stats_block, 0, gpc_gp_stats_size(tables->g) * sizeof(double));
+  gpc_gp_stats_carve(tables->g, stats_block, &stats);
+  stats.loss = stats.extra = 0.0;
+  for (size_t first = begin; first < end; first += ROWS) {
+    size_t rows = end - first < ROWS ? end - first : ROWS;
+    double lse[ROWS];
+    for (size_t j = 0; j < k; j++)
+      tabulate(rows, tau + first + j * n, tables, j, &work);
+    softmax_rows(data, mean, first, rows, &work, lse);
+    for (size_t i = 0; i < rows; i++) {
+      double w = gpc_gp_weight(data, first + i);
+      if (w == 0.0)
+        continue;
+      size_t y = (size_t)data->label[first + i] - 1;
+      double phi_y = work.phi[y * ROWS + i];
+      if (mean == GPC_MEAN_LOG)
+        phi_y += log(gpc_gp_score(data, first + i, y));
+      stats.loss += w * (phi_y - lse[i]);
+      scatter_row(k, i, w, tables, &work, &stats);
+    }
+  }
+  stats_block[0] = stats.loss;
+  stats_block[1] = stats.extra;
+}
+
+void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const double *tau,
+                      const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats) {
+  const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n);
+  const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(data->k, g);
+  const int threads = data->threads;
+  double *rest = work + chunks * size;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
+  for (size_t c = 0; c < chunks; c++)
+    pass_chunk(data, mean, tau, tables, n * c / chunks, n * (c + 1) / chunks,
+               work + c * size, rest + c * each);
+  gpc_gp_stats_sum(g, chunks, work, stats);
+}

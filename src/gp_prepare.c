@@ -1,0 +1,111 @@
+/* gp_prepare.c: see gp_prepare.h. */
+#include "gp_prepare.h"
+#include "softmax.h"
+#include "temperature.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Of the extremes of the rows [n], sorted so that the outward side comes last: how far
+ * out the bulk reaches. A row belongs to it unless it is five times as far from the
+ * median as 95 % of the rows. */
+static double reach(size_t n, const double *sorted, double sign) {
+  double median = sorted[n / 2], most = sorted[n - 1];
+  double usual = sorted[(size_t)(0.95 * (double)(n - 1))];
+  double limit = median + 5.0 * (usual - median);
+  if (!(usual > median) || most <= limit)
+    return sign * most;
+  size_t i = n - 1;
+  while (i > 0 && sorted[i] > limit)
+    i--;
+  return sign * sorted[i];
+}
+
+static void range_block(const gpc_gp_data *data, size_t first, size_t rows, double *shift,
+                        double *low, double *high) {
+  const size_t n = data->n, k = data->k;
+  const double floor = data->floor;
+  double sum[GPC_BLOCK_MAX], lo[GPC_BLOCK_MAX], hi[GPC_BLOCK_MAX];
+  for (size_t i = 0; i < rows; i++) {
+    lo[i] = INFINITY;
+    hi[i] = -INFINITY;
+    sum[i] = 0.0;
+  }
+  for (size_t j = 0; j < k; j++) {
+    const double *z = data->z + first + j * n;
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++) {
+      double v = z[i] < floor ? floor : z[i];
+      lo[i] = v < lo[i] ? v : lo[i];
+      hi[i] = v > hi[i] ? v : hi[i];
+      sum[i] += v;
+    }
+  }
+  for (size_t i = 0; i < rows; i++) {
+    double centre = shift ? sum[i] / (double)k : 0.0;
+    if (shift)
+      shift[first + i] = centre;
+    low[first + i] = lo[i] - centre;
+    high[first + i] = hi[i] - centre;
+  }
+}
+
+void gpc_gp_row_range(const gpc_gp_data *data, double *shift, double *low, double *high) {
+  const size_t n = data->n, step = gpc_block_rows(data->k);
+  const size_t blocks = gpc_block_count(n, data->k);
+  const int threads = data->threads;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (size_t b = 0; b < blocks; b++) {
+    size_t first = b * step, rows = n - first < step ? n - first : step;
+    range_block(data, first, rows, shift, low, high);
+  }
+}
+
+void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range) {
+  for (size_t i = 0; i < n; i++)
+    low[i] = -low[i]; /* far out is large */
+  qsort(low, n, sizeof(double), ascending);
+  qsort(high, n, sizeof(double), ascending);
+  range->lowest = -low[n - 1];
+  range->highest = high[n - 1];
+  range->bulk_low = reach(n, low, -1.0);
+  range->bulk_high = reach(n, high, 1.0);
+}
+
+static size_t start_rows(size_t n, size_t k) {
+  size_t rows = 40000 / k;
+  rows = rows < 24 ? 24 : rows;
+  return rows > n ? n : rows;
+}
+
+size_t gpc_gp_start_work(size_t n, size_t k) {
+  size_t rows = start_rows(n, k);
+  return rows * k + rows + gpc_temperature_work(rows, k);
+}
+
+double gpc_gp_start_slope(const gpc_gp_data *data, double *work, int *labels) {
+  const size_t n = data->n, k = data->k, rows = start_rows(n, k);
+  double *z = work, *w = z + rows * k;
+  for (size_t j = 0; j < k; j++)
+    for (size_t i = 0; i < rows; i++)
+      z[i + rows * j] = gpc_gp_score(data, i * n / rows, j);
+  double total = 0.0;
+  for (size_t i = 0; i < rows; i++) {
+    labels[i] = data->label[i * n / rows];
+    total += w[i] = gpc_gp_weight(data, i * n / rows);
+  }
+  if (total == 0.0)
+    return NAN;
+  gpc_temperature_data sample = {rows, k, z, labels, w, -INFINITY, 1};
+  gpc_temperature_result result;
+  gpc_status status =
+      gpc_temperature_fit(&sample, 0.0, 1e-2, 30, NULL, NULL, w + rows, &result);
+  return status == GPC_OK || status == GPC_AT_UPPER || status == GPC_AT_LOWER
+             ? result.beta
+             : NAN;
+}

@@ -1,0 +1,25 @@
+/* gp_prepare.h: what the fit needs to know of the scores before it begins. */
+#ifndef GPC_GP_PREPARE_H
+#define GPC_GP_PREPARE_H
+
+#include "gp_model.h"
+
+typedef struct {
+  double lowest, highest;     /* of all scores, floored and shifted */
+  double bulk_low, bulk_high; /* without rows that lie far outside the rest */
+} gpc_gp_range;
+
+/* Lowest and highest of max(z, floor) in every row, low and high [n], less the row mean
+ * when `shift` [n] is given: it then receives the means. data->shift is not looked at. */
+void gpc_gp_row_range(const gpc_gp_data *data, double *shift, double *low, double *high);
+
+/* The range of all rows; low and high [n] of gpc_gp_row_range() are overwritten (sorted).
+ */
+void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range);
+
+/* A start for the slope: 1/T of temperature scaling on at most `rows` rows spread over
+ * the data. work: gpc_gp_start_work(). */
+size_t gpc_gp_start_work(size_t n, size_t k);
+double gpc_gp_start_slope(const gpc_gp_data *data, double *work, int *labels /* [n] */);
+
+#endif

@@ -1,0 +1,47 @@
+/* linalg.h: the few dense operations on small matrices that the Gaussian process needs,
+ * and the only file that sees BLAS and LAPACK. Matrices are column-major; "lower" means
+ * that only the lower triangle is read. */
+#ifndef GPC_LINALG_H
+#define GPC_LINALG_H
+
+#include "gpc.h"
+
+/* Cholesky factor of the symmetric a [m x m] in place: lower triangle, zeros above.
+ * GPC_NOT_PD when a pivot falls below `smallest`. */
+gpc_status gpc_chol(size_t m, double smallest, double *a);
+
+/* The same without touching the upper triangle; any positive pivot will do. */
+gpc_status gpc_chol_keep(size_t m, double *a);
+
+/* x [n x m] := x L^-T, L lower [m x m]: every row x_i becomes L^-1 x_i. */
+void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x);
+
+/* x [n x m] := x L^-1: every row x_i becomes L^-T x_i. */
+void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x);
+
+/* x [m] := (L L')^-1 x. */
+void gpc_chol_solve(size_t m, const double *chol, double *x);
+
+/* inv [m x m] := (L L')^-1, full symmetric. */
+void gpc_chol_inverse(size_t m, const double *chol, double *inv);
+
+/* log det(L L'). */
+double gpc_chol_logdet(size_t m, const double *chol);
+
+/* c [n x k] := alpha a b + beta c with a [n x m] and b [m x k]; ta, tb transpose a, b as
+ * stored ([m x n], [k x m]). */
+void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
+              const double *b, double beta, double *c);
+
+/* c [n x k] := a b with a [n x n] symmetric (both triangles) and b [n x k]: what the
+ * surrogate spends its time on, written to vectorise whatever the BLAS. */
+void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c);
+
+/* Eigenvectors of the symmetric a [m x m] in place, by descending eigenvalue (value [m]).
+ * work [3 m]. */
+gpc_status gpc_eigen(size_t m, double *a, double *value, double *work);
+
+/* Copy the lower triangle of a [m x m] to the upper one. */
+void gpc_symmetrise(size_t m, double *a);
+
+#endif

@@ -1,0 +1,171 @@
+/* r_gp_bound.c: .Call layer of the bound at one point, for gp_bound() and the tests:
+ * every route with its tables built from scratch. */
+#include "gp_rows.h"
+#include "linalg.h"
+#include "r_util.h"
+
+#include <string.h>
+
+/* The features on the nodes of a line. */
+typedef struct {
+  double *nodes, *a, *rho, *psi, *c; /* [g], [g x m], [g], [g], [g] */
+} node_values;
+
+static node_values on_nodes(const gpc_line *line, const gpc_basis *basis,
+                            const gpc_gp_point *point) {
+  const size_t g = line->g, m = basis->m;
+  node_values v = {r_work(g), r_work(g * m), r_work(g), r_work(g), r_work(g)};
+  double *sa = r_work(g * m);
+  for (size_t j = 0; j < g; j++) {
+    v.nodes[j] = gpc_line_node(line, j);
+    v.psi[j] = point->mean == GPC_MEAN_LINEAR ? point->slope * v.nodes[j] : 0.0;
+  }
+  gpc_basis_eval(basis, g, v.nodes, v.a, v.rho);
+  gpc_gemm(0, 0, g, 1, m, 1.0, v.a, point->q_mean, 1.0, v.psi);
+  gpc_gemm(0, 0, g, m, m, 1.0, v.a, point->q_cov, 0.0, sa);
+  for (size_t j = 0; j < g; j++) {
+    v.c[j] = v.rho[j];
+    for (size_t i = 0; i < m; i++)
+      v.c[j] += v.a[j + g * i] * sa[j + g * i];
+  }
+  return v;
+}
+
+/* U'a for the nodes, [m x g]. */
+static double *whitened(size_t g, size_t m, const double *a, const double *q_cov) {
+  double *chol = r_work(m * m), *au = r_work(m * g);
+  memcpy(chol, q_cov, m * m * sizeof(double));
+  if (gpc_chol(m, 0.0, chol) != GPC_OK)
+    Rf_error("internal error: q_cov is not positive definite");
+  gpc_gemm(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
+  return au;
+}
+
+static void range_of_scores(const gpc_gp_data *data, double *lowest, double *highest) {
+  *lowest = *highest = gpc_gp_score(data, 0, 0);
+  for (size_t j = 0; j < data->k; j++)
+    for (size_t i = 0; i < data->n; i++) {
+      double z = gpc_gp_score(data, i, j);
+      *lowest = z < *lowest ? z : *lowest;
+      *highest = z > *highest ? z : *highest;
+    }
+}
+
+/* Compress the rows; NULL when psi varies too much for it. */
+static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line,
+                          const double *psi, size_t most) {
+  size_t times = gpc_rows_times(line->g, psi);
+  if (times == 0 || (line->g - 1) * times + 1 > most)
+    return NULL;
+  gpc_rows *rows = (gpc_rows *)R_alloc(1, sizeof(gpc_rows));
+  gpc_line fine = gpc_line_refine(line, times);
+  double *work = r_work(gpc_rows_work(data->k, fine.g, data->threads));
+  size_t values, pairs;
+  rows->value_at = (size_t *)R_alloc(data->n, sizeof(size_t));
+  rows->stretch_at = (size_t *)R_alloc(data->n, sizeof(size_t));
+  gpc_rows_layout(data, line, times, work, rows, &values, &pairs);
+  rows->value = r_work(values);
+  rows->stretch = r_work_int(2 * pairs);
+  rows->stretches = r_work_int(data->n);
+  rows->spread = r_work(times * GPC_STENCIL);
+  gpc_rows_fill(data, work, rows);
+  return rows;
+}
+
+static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
+                                const gpc_gp_point *point, int compressed, double step,
+                                int *route, gpc_gp_grad *grad) {
+  const size_t n = data->n, k = data->k, m = basis->m;
+  double lowest, highest, w_low = basis->w[0], w_high = basis->w[0];
+  gpc_line line;
+  for (size_t i = 1; i < m; i++) {
+    w_low = basis->w[i] < w_low ? basis->w[i] : w_low;
+    w_high = basis->w[i] > w_high ? basis->w[i] : w_high;
+  }
+  range_of_scores(data, &lowest, &highest);
+  if (!gpc_line_make(lowest, highest, w_low, w_high, step, 4000, &line))
+    return GPC_NOT_CONVERGED;
+  const size_t g = line.g;
+  node_values v = on_nodes(&line, basis, point);
+  int full = point->cov == GPC_COV_FULL;
+  gpc_gp_tables tables = {g,
+                          m,
+                          v.psi,
+                          v.c,
+                          full ? v.rho : v.c,
+                          full ? whitened(g, m, v.a, point->q_cov) : NULL};
+  double *y = r_work(g), logs = gpc_gp_labels(data, point->mean, &line, y), labels = logs;
+  for (size_t j = 0; j < g; j++)
+    labels += y[j] * v.psi[j];
+  gpc_gp_stats stats;
+  gpc_gp_stats_carve(g, r_work(gpc_gp_stats_size(g)), &stats);
+  gpc_rows *rows = compressed ? compress(data, &line, v.psi, 8000) : NULL;
+  *route = rows ? 2 : 1;
+  if (rows) {
+    node_values f = on_nodes(&rows->fine, basis, point);
+    gpc_gp_pass_rows(data, point->mean, rows, &tables, f.psi, full ? f.rho : f.c, f.nodes,
+                     labels, r_work(gpc_gp_pass_rows_work(rows, g)), &stats);
+  } else {
+    double *tau = r_work(n * k), *z = r_work(n);
+    for (size_t j = 0; j < k; j++) {
+      for (size_t i = 0; i < n; i++)
+        z[i] = gpc_gp_score(data, i, j);
+      gpc_line_coordinates(&line, n, z, tau + j * n);
+    }
+    gpc_gp_pass_grid(data, point->mean, tau, &tables,
+                     r_work(gpc_gp_pass_grid_work(n, k, g, m, data->threads)), &stats);
+  }
+  return gpc_gp_from_stats(basis, point, v.nodes, v.a, &tables, y, &stats,
+                           r_work(gpc_gp_from_stats_work(g, m)), grad);
+}
+
+/* route: 0 direct, 1 grid, 2 rows. hyper: variance, lengthscale, noise, slope. */
+SEXP r_gp_bound(SEXP z, SEXP labels, SEXP weights, SEXP inducing, SEXP q_mean, SEXP q_cov,
+                SEXP hyper, SEXP log_mean, SEXP diag, SEXP route, SEXP step,
+                SEXP threads) {
+  gpc_gp_data data = {0};
+  data.z = r_matrix(z, "z", &data.n, &data.k);
+  data.floor = R_NegInf;
+  data.label = r_codes(labels, "labels", data.n, data.k);
+  data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
+  data.threads = r_threads(threads);
+  const size_t m = (size_t)XLENGTH(inducing);
+  const double *h = r_doubles(hyper, "hyper", 4);
+  gpc_basis basis = {
+      m, r_doubles(inducing, "inducing", -1), {h[0], h[1], h[2]}, 0.0, r_work(m * m)};
+  gpc_gp_point point = {r_flag(log_mean, "log_mean") ? GPC_MEAN_LOG : GPC_MEAN_LINEAR,
+                        r_flag(diag, "diag") ? GPC_COV_DIAG : GPC_COV_FULL, h[3],
+                        r_doubles(q_mean, "q_mean", (R_xlen_t)m),
+                        r_doubles(q_cov, "q_cov", (R_xlen_t)(m * m))};
+  static const char *names[] = {"elbo",     "q_mean",      "q_cov", "inducing",
+                                "variance", "lengthscale", "noise", "slope",
+                                "status",   "route",       ""};
+  SEXP out = PROTECT(r_named_list(names));
+  SEXP g_mean = Rf_allocVector(REALSXP, (R_xlen_t)m);
+  SET_VECTOR_ELT(out, 1, g_mean);
+  SEXP g_cov = Rf_allocMatrix(REALSXP, (int)m, (int)m);
+  SET_VECTOR_ELT(out, 2, g_cov);
+  SEXP g_w = Rf_allocVector(REALSXP, (R_xlen_t)m);
+  SET_VECTOR_ELT(out, 3, g_w);
+  gpc_gp_grad grad = {0};
+  grad.q_mean = REAL(g_mean);
+  grad.q_cov = REAL(g_cov);
+  grad.basis.w = REAL(g_w);
+  grad.basis.outer = r_work(m * m);
+  int used = r_count(route, "route");
+  gpc_status status = gpc_basis_factor(&basis);
+  if (status == GPC_OK)
+    status = used == 0 ? gpc_gp_direct(&data, &basis, &point, r_poll, NULL,
+                                       r_work(gpc_gp_direct_work(data.k, m)), &grad)
+                       : bound_on_line(&data, &basis, &point, used == 2,
+                                       r_number(step, "step"), &used, &grad);
+  SET_VECTOR_ELT(out, 0, Rf_ScalarReal(grad.elbo));
+  SET_VECTOR_ELT(out, 4, Rf_ScalarReal(grad.basis.s2));
+  SET_VECTOR_ELT(out, 5, Rf_ScalarReal(grad.basis.l));
+  SET_VECTOR_ELT(out, 6, Rf_ScalarReal(grad.basis.sn2));
+  SET_VECTOR_ELT(out, 7, Rf_ScalarReal(grad.slope));
+  SET_VECTOR_ELT(out, 8, r_status(status));
+  SET_VECTOR_ELT(out, 9, Rf_ScalarInteger(used));
+  UNPROTECT(1);
+  return out;
+}

@@ -1,0 +1,203 @@
+/* r_gp_fit.c: .Call layer of the fit: lays out the grid, compresses the rows, and goes
+ * back for a finer one when the fit asks for it. */
+#include "gp_fit.h"
+#include "gp_prepare.h"
+#include "r_util.h"
+
+#include <math.h>
+#include <string.h>
+
+static SEXP element(SEXP list, const char *name) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < XLENGTH(list); i++)
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
+      return VECTOR_ELT(list, i);
+  Rf_error("internal error: no element '%s'", name);
+}
+
+static double number(SEXP list, const char *name) {
+  return r_number(element(list, name), name);
+}
+static int flag(SEXP list, const char *name) { return r_flag(element(list, name), name); }
+
+typedef struct {
+  const gpc_gp_state *state;
+  int trace;
+} poll_state;
+
+static void poll_fit(void *data) {
+  R_CheckUserInterrupt();
+  const poll_state *poll = data;
+  if (poll->trace) {
+    const gpc_surrogate_point *at = &poll->state->point;
+    Rprintf("pass %3d  elbo %.6f  variance %.4g  lengthscale %.4g  slope %.4g\n",
+            poll->state->passes, poll->state->elbo, at->hyper.s2, at->hyper.l, at->slope);
+  }
+}
+
+/* Coordinates of all scores on the line. */
+static double *coordinates(const gpc_gp_data *data, const gpc_line *line) {
+  double *tau = r_work(data->n * data->k);
+  for (size_t j = 0; j < data->k; j++) {
+    double *column = tau + j * data->n;
+    for (size_t i = 0; i < data->n; i++)
+      column[i] = gpc_gp_score(data, i, j);
+    gpc_line_coordinates(line, data->n, column, column);
+  }
+  return tau;
+}
+
+static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t times) {
+  gpc_rows *rows = (gpc_rows *)R_alloc(1, sizeof(gpc_rows));
+  gpc_line fine = gpc_line_refine(line, times);
+  double *work = r_work(gpc_rows_work(data->k, fine.g, data->threads));
+  size_t values, pairs;
+  rows->value_at = (size_t *)R_alloc(data->n, sizeof(size_t));
+  rows->stretch_at = (size_t *)R_alloc(data->n, sizeof(size_t));
+  gpc_rows_layout(data, line, times, work, rows, &values, &pairs);
+  rows->value = r_work(values);
+  rows->stretch = r_work_int(2 * pairs);
+  rows->stretches = r_work_int(data->n);
+  rows->spread = r_work(times * GPC_STENCIL);
+  gpc_rows_fill(data, work, rows);
+  return rows;
+}
+
+#define MOST_FINE 6000
+
+SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP options,
+              SEXP threads) {
+  gpc_gp_data data = {0};
+  data.z = r_matrix(z, "z", &data.n, &data.k);
+  data.label = r_codes(labels, "labels", data.n, data.k);
+  data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
+  data.shift = r_doubles_or_null(shift, "shift", (R_xlen_t)data.n);
+  data.floor = number(options, "floor");
+  data.threads = r_threads(threads);
+  const size_t m = (size_t)XLENGTH(inducing);
+  gpc_gp_setup setup;
+  memset(&setup, 0, sizeof setup);
+  setup.mean = flag(options, "log_mean") ? GPC_MEAN_LOG : GPC_MEAN_LINEAR;
+  setup.cov = flag(options, "diag") ? GPC_COV_DIAG : GPC_COV_FULL;
+  setup.m = m;
+  setup.slope_free = flag(options, "slope_free");
+  setup.slope_low = number(options, "slope_low");
+  setup.slope_high = number(options, "slope_high");
+  setup.box.s2_free = flag(options, "variance_free");
+  setup.box.l_free = flag(options, "lengthscale_free");
+  setup.box.inducing_free = flag(options, "inducing_free");
+  setup.box.radius = number(options, "radius");
+  setup.box.s2_low = number(options, "variance_low");
+  setup.box.s2_high = number(options, "variance_high");
+  setup.box.l_low = number(options, "lengthscale_low");
+  setup.box.l_high = number(options, "lengthscale_high");
+  setup.box.max_steps = 30;
+  setup.short_l = number(options, "short_lengthscale");
+  setup.tol = number(options, "tol");
+  setup.box.tol = 0.1 * setup.tol;
+  setup.max_passes = r_count(element(options, "max_passes"), "max_passes");
+  SEXP starts = element(options, "start_lengthscale");
+  setup.start_l = r_doubles(starts, "start_lengthscale", -1);
+  setup.starts = (size_t)XLENGTH(starts);
+  static const char *names[] = {"status", "elbo",   "variance", "lengthscale",
+                                "noise",  "slope",  "inducing", "q_mean",
+                                "q_cov",  "passes", "steps",    "promise",
+                                "route",  "nodes",  "fine",     ""};
+  SEXP out = PROTECT(r_named_list(names));
+  SEXP w = Rf_allocVector(REALSXP, (R_xlen_t)m);
+  SET_VECTOR_ELT(out, 6, w);
+  memcpy(REAL(w), r_doubles(inducing, "inducing", -1), m * sizeof(double));
+  SEXP q_mean = Rf_allocVector(REALSXP, (R_xlen_t)m);
+  SET_VECTOR_ELT(out, 7, q_mean);
+  SEXP q_cov = Rf_allocMatrix(REALSXP, (int)m, (int)m);
+  SET_VECTOR_ELT(out, 8, q_cov);
+  gpc_gp_state state;
+  memset(&state, 0, sizeof state);
+  state.point.slope = number(options, "slope");
+  state.point.hyper.s2 = number(options, "variance");
+  state.point.hyper.l = setup.start_l[0];
+  state.point.hyper.sn2 = number(options, "noise");
+  state.point.inducing = REAL(w);
+  state.point.q_mean = REAL(q_mean);
+  state.point.q_cov = REAL(q_cov);
+  memset(REAL(q_mean), 0, m * sizeof(double));
+  memset(REAL(q_cov), 0, m * m * sizeof(double));
+  gpc_status status = GPC_TOO_COARSE;
+  if (!gpc_line_make(number(options, "lowest"), number(options, "highest"),
+                     number(options, "bulk_low"), number(options, "bulk_high"),
+                     number(options, "step"), 4000, &setup.line))
+    Rf_error("internal error: the grid would need too many nodes");
+  const size_t g = setup.line.g;
+  double *y = r_work(g), *psi = r_work(g);
+  setup.logs = gpc_gp_labels(&data, setup.mean, &setup.line, y);
+  setup.y = y;
+  for (size_t i = 0; i < g; i++) /* room for a slope that grows, or a bend */
+    psi[i] = setup.mean == GPC_MEAN_LOG
+                 ? 0.0
+                 : 1.3 * state.point.slope * gpc_line_node(&setup.line, i);
+  size_t times = gpc_rows_times(g, psi);
+  times = times == 0 ? 0 : times < 2 ? 2 : times;
+  int use_rows = flag(options, "rows");
+  const void *mark = vmaxget();
+  poll_state poll = {&state, flag(options, "trace")};
+  while (status == GPC_TOO_COARSE) {
+    vmaxset(mark);
+    setup.rows = NULL;
+    setup.tau = NULL;
+    if (use_rows && times > 0 && (g - 1) * times < MOST_FINE)
+      setup.rows = compress(&data, &setup.line, times);
+    else
+      setup.tau = coordinates(&data, &setup.line);
+    status = gpc_gp_fit(&data, &setup, poll_fit, &poll,
+                        r_work(gpc_gp_fit_work(&setup, data.n, data.k)), &state, &times);
+    times += times / 4;
+  }
+  SET_VECTOR_ELT(out, 0, r_status(status));
+  SET_VECTOR_ELT(out, 1, Rf_ScalarReal(state.elbo));
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(state.point.hyper.s2));
+  SET_VECTOR_ELT(out, 3, Rf_ScalarReal(state.point.hyper.l));
+  SET_VECTOR_ELT(out, 4, Rf_ScalarReal(state.point.hyper.sn2));
+  SET_VECTOR_ELT(out, 5, Rf_ScalarReal(state.point.slope));
+  SET_VECTOR_ELT(out, 9, Rf_ScalarInteger(state.passes));
+  SET_VECTOR_ELT(out, 10, Rf_ScalarInteger(state.steps));
+  SET_VECTOR_ELT(out, 11, Rf_ScalarReal(state.promise));
+  SET_VECTOR_ELT(out, 12, Rf_ScalarInteger(setup.rows ? 2 : 1));
+  SET_VECTOR_ELT(out, 13, Rf_ScalarInteger((int)g));
+  SET_VECTOR_ELT(out, 14, Rf_ScalarInteger((int)(setup.rows ? setup.rows->fine.g : 0)));
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
+                  SEXP threads) {
+  gpc_gp_data data = {0};
+  data.z = r_matrix(z, "z", &data.n, &data.k);
+  data.label = r_codes(labels, "labels", data.n, data.k);
+  data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
+  data.floor = r_number(floor, "floor");
+  data.threads = r_threads(threads);
+  static const char *names[] = {"shift", "range", "slope", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  gpc_gp_range range;
+  double *means = NULL;
+  if (r_flag(centre, "centre")) {
+    SEXP shift = Rf_allocVector(REALSXP, (R_xlen_t)data.n);
+    SET_VECTOR_ELT(out, 0, shift);
+    means = REAL(shift);
+  }
+  double *low = r_work(data.n), *high = r_work(data.n);
+  gpc_gp_row_range(&data, means, low, high);
+  gpc_gp_find_range(data.n, low, high, &range);
+  data.shift = means;
+  SEXP four = Rf_allocVector(REALSXP, 4);
+  SET_VECTOR_ELT(out, 1, four);
+  REAL(four)[0] = range.lowest;
+  REAL(four)[1] = range.highest;
+  REAL(four)[2] = range.bulk_low;
+  REAL(four)[3] = range.bulk_high;
+  double slope = gpc_gp_start_slope(&data, r_work(gpc_gp_start_work(data.n, data.k)),
+                                    r_work_int(data.n));
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(slope));
+  UNPROTECT(1);
+  return out;
+}

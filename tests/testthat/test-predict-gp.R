@@ -1,0 +1,166 @@
+fit_bent <- function(n = 300, k = 5, ...) {
+  d <- bent_data(n, k)
+  c(d, list(fit = calib_gp(d$scores, d$labels, ...)))
+}
+
+# The exact answer for one row by brute force over its joint Gaussian.
+brute <- function(fit, z, draws = 20000) {
+  row <- oracle_row(z - mean(z), fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)
+  e <- eigen(row$cov, symmetric = TRUE)
+  x <- e$vectors %*% (sqrt(pmax(e$values, 0)) * matrix(rnorm(length(z) * draws), length(z)))
+  g <- row$phi + cbind(x, -x)
+  g <- exp(g - max(row$phi))
+  rowMeans(g / rep(colSums(g), each = length(z)))
+}
+
+test_that("the mean approximation is the softmax of the posterior mean", {
+  set.seed(1)
+  for (k in c(3, 40, 300)) {
+    d <- fit_bent(200, k)
+    p <- predict(d$fit, d$scores, approx = "mean")
+    for (n in c(1, 17, 200)) {
+      z <- d$scores[n, ] - mean(d$scores[n, ])
+      row <- oracle_row(z, d$fit$inducing, d$fit$q_mean, d$fit$q_cov, d$fit$hyper)
+      expect_equal(unname(p[n, ]), oracle_soft(row$phi), tolerance = 1e-6)
+    }
+  }
+})
+
+test_that("delta is the second-order expansion, and close to the truth", {
+  set.seed(2)
+  for (k in c(4, 200)) { # few scores, and by way of the nodes
+    d <- fit_bent(400, k)
+    p <- predict(d$fit, d$scores)
+    expect_equal(unname(rowSums(p)), rep(1, 400), tolerance = 1e-8)
+    for (n in 1:10) {
+      z <- d$scores[n, ] - mean(d$scores[n, ])
+      row <- oracle_row(z, d$fit$inducing, d$fit$q_mean, d$fit$q_cov, d$fit$hyper)
+      s <- oracle_soft(row$phi)
+      cs <- drop(row$cov %*% s)
+      dk <- diag(row$cov) - 2 * cs + sum(s * cs)
+      if (max(s * dk^2) < 1e-4) {
+        expect_equal(unname(p[n, ]), s * (1 + (dk - sum(s * dk)) / 2), tolerance = 1e-4)
+      }
+      expect_lt(max(abs(p[n, ] - brute(d$fit, d$scores[n, ], 4000))), 3e-3)
+    }
+  }
+})
+
+test_that("two classes agree with one-dimensional quadrature", {
+  set.seed(3)
+  z <- rnorm(300, sd = 3)
+  y <- runif(300) < plogis(z / 2 + sin(z))
+  fit <- calib_gp(z, y, input = "logits")
+  new <- c(-20, -3, 0, 0.5, 2, 8, 30)
+  p <- suppressWarnings(predict(fit, new))
+  for (i in seq_along(new)) {
+    row <- oracle_row(c(-new[i], new[i]) / 2, fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)
+    mean <- diff(row$phi)
+    sd <- sqrt(sum(row$cov * c(1, -1, -1, 1)))
+    exact <- integrate(function(x) plogis(mean + sd * x) * dnorm(x), -9, 9, rel.tol = 1e-12,
+      subdivisions = 1000)$value
+    expect_equal(p[[i, 2]], exact, tolerance = 1e-9)
+  }
+  expect_equal(unname(rowSums(p)), rep(1, length(new)), tolerance = 1e-10)
+})
+
+test_that("Monte Carlo draws functions with the posterior covariance", {
+  set.seed(4)
+  d <- fit_bent()
+  new <- d$scores[1:3, ]
+  draws <- predict(d$fit, new, type = "draws", n_draws = 4000)
+  expect_equal(dim(draws), c(3, 5, 4000))
+  expect_equal(unname(apply(draws, 1:2, mean)), unname(predict(d$fit, new)), tolerance = 5e-3)
+  # log-ratios of probabilities are differences of latent values
+  ratio <- log(draws[1, 2, ]) - log(draws[1, 1, ])
+  z <- new[1, ] - mean(new[1, ])
+  row <- oracle_row(z, d$fit$inducing, d$fit$q_mean, d$fit$q_cov, d$fit$hyper)
+  expect_equal(mean(ratio), diff(row$phi[1:2]), tolerance = 1e-3)
+  expect_equal(var(ratio), sum(row$cov[1:2, 1:2] * c(1, -1, -1, 1)), tolerance = 0.1)
+  set.seed(5)
+  a <- predict(d$fit, new, approx = "mc")
+  set.seed(5)
+  expect_identical(predict(d$fit, new, approx = "mc"), a)
+  expect_false(identical(predict(d$fit, new, approx = "mc"), a))
+  lone <- predict(d$fit, new, approx = "mc", n_draws = 4000, independent = TRUE)
+  expect_equal(unname(rowSums(lone)), rep(1, 3), tolerance = 1e-8)
+})
+
+test_that("the default leaves the random numbers alone", {
+  set.seed(6)
+  d <- fit_bent()
+  before <- .Random.seed
+  p <- suppressWarnings(predict(d$fit, d$scores * 2))
+  expect_identical(.Random.seed, before)
+  expect_true(all(p > 0))
+})
+
+test_that("latent values, intervals and classes have their shapes and agree", {
+  set.seed(7)
+  d <- fit_bent()
+  rownames(d$scores) <- paste0("r", seq_len(nrow(d$scores)))
+  new <- d$scores[1:4, ]
+  latent <- predict(d$fit, new, type = "latent")
+  z <- new[2, ] - mean(new[2, ])
+  row <- oracle_row(z, d$fit$inducing, d$fit$q_mean, d$fit$q_cov, d$fit$hyper)
+  expect_equal(unname(latent$mean[2, ]), row$phi, tolerance = 1e-8, ignore_attr = TRUE)
+  expect_equal(unname(latent$var[2, ]), diag(row$cov), tolerance = 1e-6, ignore_attr = TRUE)
+  band <- predict(d$fit, new, type = "interval")
+  expect_equal(dim(band), c(4, 5, 3))
+  expect_equal(dimnames(band)[[1]], paste0("r", 1:4))
+  expect_true(all(band[, , "lower"] <= band[, , "upper"]))
+  expect_equal(band[, , "estimate"], predict(d$fit, new))
+  draws <- predict(d$fit, new, type = "draws", n_draws = 2000)
+  set.seed(8)
+  wide <- predict(d$fit, new, type = "interval", level = 0.5, n_draws = 2000)
+  expect_equal(unname(wide[, , "lower"]), unname(apply(draws, 1:2, quantile, 0.25)), tolerance = 0.05)
+  expect_equal(predict(d$fit, new, type = "class"),
+    factor(max.col(predict(d$fit, new)), levels = 1:5))
+})
+
+test_that("outside the range the map returns to the prior and intervals widen", {
+  set.seed(9)
+  d <- fit_bent()
+  width <- diff(d$fit$range)
+  far <- latent(d$fit, c(0, d$fit$range[2] + 10 * width))
+  expect_gt(far$sd[2], far$sd[1])
+  expect_equal(far$sd[2]^2, sum(d$fit$hyper[c("variance", "noise")]), tolerance = 1e-6)
+  expect_equal(far$mean[2], d$fit$hyper[["slope"]] * far$z[2], tolerance = 1e-6)
+  expect_warning(p <- predict(d$fit, d$scores * 10), class = "gpcalib_warning_extrapolation")
+  expect_false(anyNA(p))
+  expect_silent(predict(d$fit, d$scores))
+  near <- predict(d$fit, d$scores[1:20, ], type = "interval")
+  out <- suppressWarnings(predict(d$fit, d$scores[1:20, ] / 4 + matrix(c(0, 0, 0, 0, 6 * width), 20, 5,
+    byrow = TRUE), type = "draws", n_draws = 400))
+  expect_false(anyNA(out))
+})
+
+test_that("a saved fit predicts the same in a new session", {
+  skip_on_cran()
+  set.seed(10)
+  d <- fit_bent()
+  file <- tempfile(fileext = ".rds")
+  out <- tempfile(fileext = ".rds")
+  on.exit(unlink(c(file, out)))
+  saveRDS(list(fit = d$fit, new = d$scores), file)
+  code <- sprintf("x <- readRDS('%s'); .libPaths(c(%s)); saveRDS(predict(x$fit, x$new), '%s')",
+    file, paste0("'", .libPaths(), "'", collapse = ", "), out)
+  code <- paste("loadNamespace('gpcalib', lib.loc = ",
+    deparse(dirname(system.file(package = "gpcalib"))), ");", code)
+  system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code)))
+  expect_identical(readRDS(out), predict(d$fit, d$scores))
+})
+
+test_that("zeros and ruled-out classes in new scores are safe", {
+  d <- rain_nyc[rain_nyc$prob > 0.01 & rain_nyc$prob < 0.99, ]
+  fit <- calib_gp(d$prob, d$rain)
+  p <- suppressWarnings(predict(fit, c(0, 1e-300, 0.5, 1)))
+  expect_true(all(is.finite(p)) && all(p > 0))
+  d <- fit_bent()
+  new <- d$scores[1:3, ]
+  new[1, 2] <- -Inf
+  p <- suppressWarnings(predict(d$fit, new))
+  expect_true(all(is.finite(p)))
+  expect_lt(p[1, 2], 1e-6)
+  expect_equal(dim(predict(d$fit, new[0, ])), c(0, 5))
+})

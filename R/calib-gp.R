@@ -344,7 +344,9 @@ gp_shape <- function(fit, data, z, scale) {
   changed <- 0L
   if (!monotone) {
     floor <- if (is.null(fit$floor)) (if (data$input == "probs") .Machine$double.xmin else 0) else fit$floor
-    probs <- .Call(C_gp_predict, z, scale(floor), fit$center, fit$inducing, unname(fit$hyper),
+    floor <- scale(floor)
+    at <- .Call(C_gp_centre, z, floor, fit$center, -Inf, Inf, 1L)
+    probs <- .Call(C_gp_predict, z, floor, at$shift, at$range, fit$inducing, unname(fit$hyper),
       fit$q_mean, fit$q_cov, fit$mean == "log", 0L, 1L)
     changed <- sum(.Call(C_scan, probs, 1L)$arg != data$scan$arg)
   }

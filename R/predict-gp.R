@@ -51,9 +51,9 @@ predict.calib_gp <- function(object, newdata,
   dims <- list(data$rows, object$classes)
   if (nrow(data$scores) == 0) return(empty_prediction(object, dims, type, n_draws))
   at <- gp_newdata(object, data)
-  warn_outside(object, at)
+  warn_outside(at)
   if (type == "latent") {
-    out <- .Call(C_gp_latent_rows, at$z, at$floor, object$center, object$inducing, at$hyper,
+    out <- .Call(C_gp_latent_rows, at$z, at$floor, at$shift, object$inducing, at$hyper,
       object$q_mean, object$q_cov, at$log_mean, data$threads)
     return(lapply(out, function(x) {
       dimnames(x) <- dims
@@ -105,17 +105,31 @@ gp_newdata <- function(object, data) {
     z <- .Call(C_log_softmax, data$scores, data$threads)
     floor <- .Machine$double.xmin
   }
-  list(
-    z = z, floor = if (log_mean) floor else log(floor), log_mean = log_mean,
-    hyper = unname(object$hyper), threads = data$threads
-  )
+  floor <- if (log_mean) floor else log(floor)
+  at <- gp_centre(object, data, z, floor, floored)
+  c(at, list(z = z, floor = floor, log_mean = log_mean, hyper = unname(object$hyper)))
 }
 
-warn_outside <- function(object, at) {
-  outside <- .Call(C_gp_outside, at$z, at$floor, object$center, object$range[1], object$range[2],
-    at$threads)
-  if (outside > 0.01 * length(at$z)) {
-    warn_gpcalib("extrapolation", paste0(format(100 * outside / length(at$z), digits = 2),
+#' Row means, range and the number of scores outside that seen in fitting
+#'
+#' For logits as they are, the scan of the checks has already seen all that is needed.
+#' @noRd
+gp_centre <- function(object, data, z, floor, floored) {
+  seen <- object$range
+  if (object$input == "logits" && !floored && data$scan$n_neginf == 0) {
+    shift <- if (object$center) data$scan$sum / ncol(z)
+    centre <- if (object$center) shift else 0
+    range <- c(min(data$scan$min - centre), max(data$scan$max - centre))
+    if (range[1] >= seen[1] && range[2] <= seen[2]) {
+      return(list(shift = shift, range = range, outside = 0))
+    }
+  }
+  .Call(C_gp_centre, z, floor, object$center, seen[1], seen[2], data$threads)
+}
+
+warn_outside <- function(at) {
+  if (at$outside > 0.01 * length(at$z)) {
+    warn_gpcalib("extrapolation", paste0(format(100 * at$outside / length(at$z), digits = 2),
       " % of the scores in `newdata` lie outside the range seen in fitting, where the map ",
       "returns to its prior mean."))
   }
@@ -123,7 +137,7 @@ warn_outside <- function(object, at) {
 
 gp_probs <- function(object, at, approx, n_draws, independent, threads) {
   if (approx != "mc") {
-    return(.Call(C_gp_predict, at$z, at$floor, object$center, object$inducing, at$hyper,
+    return(.Call(C_gp_predict, at$z, at$floor, at$shift, at$range, object$inducing, at$hyper,
       object$q_mean, object$q_cov, at$log_mean, match(approx, c("mean", "delta")) - 1L, threads))
   }
   probs <- gp_draws(object, at, n_draws, independent, FALSE, threads)
@@ -135,19 +149,20 @@ gp_probs <- function(object, at, approx, n_draws, independent, threads) {
 gp_draws <- function(object, at, n_draws, independent, keep, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   size <- length(object$inducing)
-  call <- function(z, x, e) {
-    .Call(C_gp_draws, z, at$floor, object$center, object$inducing, at$hyper, object$q_mean,
+  call <- function(z, shift, x, e) {
+    .Call(C_gp_draws, z, at$floor, shift, at$range, object$inducing, at$hyper, object$q_mean,
       object$q_cov, at$log_mean, x, e, independent, keep, threads)
   }
   if (!independent) {
     x <- stats::rnorm(size * pairs)
-    return(call(at$z, x, stats::rnorm(ncol(at$z) * pairs)))
+    return(call(at$z, at$shift, x, stats::rnorm(ncol(at$z) * pairs)))
   }
   n <- nrow(at$z)
   block <- max(1L, as.integer(4e6 / (ncol(at$z) * pairs)))
   parts <- lapply(split(seq_len(n), (seq_len(n) - 1L) %/% block), function(rows) {
     z <- at$z[rows, , drop = FALSE]
-    matrix(call(z, numeric(size * pairs), stats::rnorm(length(z) * pairs)), length(rows))
+    e <- stats::rnorm(length(z) * pairs)
+    matrix(call(z, at$shift[rows], numeric(size * pairs), e), length(rows))
   })
   do.call(rbind, parts)
 }
@@ -156,7 +171,7 @@ gp_interval <- function(object, at, n_draws, level, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   x <- stats::rnorm(length(object$inducing) * pairs)
   e <- stats::rnorm(ncol(at$z) * pairs)
-  .Call(C_gp_interval, at$z, at$floor, object$center, object$inducing, at$hyper, object$q_mean,
+  .Call(C_gp_interval, at$z, at$floor, at$shift, at$range, object$inducing, at$hyper, object$q_mean,
     object$q_cov, at$log_mean, x, e, (1 - level) / 2, (1 + level) / 2, threads)
 }
 

@@ -268,7 +268,7 @@ static void report(const visit *v, size_t m, gpc_gp_state *state) {
 
 #define LONGEST_RADIUS 3.0
 #define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
-#define NEAR 0.05 /* nats gained by a step that ends close to the optimum */
+#define NEAR 0.05   /* nats gained by a step that ends close to the optimum */
 
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_poll poll,
                       void *poll_data, double *work, gpc_gp_state *state, size_t *times) {

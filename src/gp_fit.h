@@ -21,7 +21,8 @@ typedef struct {
   const double
       *start_l; /* [starts] lengthscales to begin from (the first also when held) */
   size_t starts;
-  double short_l; /* a lengthscale below this wants more inducing inputs; 0: go on regardless */
+  double short_l; /* a lengthscale below this wants more inducing inputs; 0: go on
+                     regardless */
   int max_passes;
   double tol; /* nats: stop when the surrogate promises less */
 } gpc_gp_setup;
@@ -43,8 +44,8 @@ typedef struct {
 
 size_t gpc_gp_fit_work(const gpc_gp_setup *setup, size_t n, size_t k);
 
-/* GPC_OK, GPC_NOT_CONVERGED, GPC_NOT_PD, GPC_NOT_FINITE; GPC_TOO_FEW as soon as it is clear that
- * the lengthscale is shorter than short_l; or GPC_TOO_COARSE: exp(psi) has
+/* GPC_OK, GPC_NOT_CONVERGED, GPC_NOT_PD, GPC_NOT_FINITE; GPC_TOO_FEW as soon as it is
+ * clear that the lengthscale is shorter than short_l; or GPC_TOO_COARSE: exp(psi) has
  * become too steep for the compressed rows: state holds the best point so far; compress
  * again with *times fine cells and call again with warm set. */
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_poll poll,

@@ -15,8 +15,9 @@
 
 #define GPC_STENCIL 12
 #define GPC_LEFT 5 /* nodes of the stencil left of the cell's first node */
-#define GPC_PAD 3  /* spare nodes at both ends, for the stencils of a finer line's nodes \
-                    */
+#define GPC_PAD                                                                          \
+  3 /* spare nodes at both ends, for the stencils of a finer line's nodes                \
+     */
 
 typedef struct {
   size_t g; /* number of nodes */

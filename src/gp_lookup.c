@@ -2,6 +2,7 @@
 #include "gp_predict.h"
 #include "linalg.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -40,8 +41,11 @@ void gpc_gp_lookup_size(const gpc_gp_fitted *fit, double lowest, double highest,
     first = fmin(first, basis->w[i]);
     last = fmax(last, basis->w[i]);
   }
+  const double anchor = first;
   first = fmin(fmax(first - REACH * l, lowest), last + REACH * l);
   last = fmax(fmin(last + REACH * l, highest), first);
+  /* nodes lie at fixed places, whatever the scores: a row's answer is its own */
+  first = anchor + floor((first - anchor) / l * NODES_PER_L) * l / NODES_PER_L;
   lookup->m = basis->m;
   lookup->nodes = (size_t)ceil((last - first) / l * NODES_PER_L) + 2;
   lookup->cells = (lookup->nodes - 1) * GPC_CELLS_PER_NODE;
@@ -57,6 +61,24 @@ size_t gpc_gp_lookup_work(const gpc_gp_lookup *lookup) {
   const size_t points = 3 * lookup->cells + 1, m = lookup->m;
   const size_t most = points > lookup->nodes ? points : lookup->nodes;
   return most * (2 * m + 4) + m * m;
+}
+
+/* The longest stretch of points with hardly any residual. */
+static void find_quiet(size_t points, const double *rho, gpc_gp_lookup *lookup) {
+  size_t best = 0, start = 0;
+  lookup->quiet = 0;
+  lookup->quiet_low = lookup->quiet_high = 0.0;
+  for (size_t i = 0; i <= points; i++) {
+    if (i < points && rho[i] <= QUIET)
+      continue;
+    if (i > start + best + 1) { /* points start .. i - 1 */
+      best = i - 1 - start;
+      lookup->quiet = 1;
+      lookup->quiet_low = (double)start / 3.0;
+      lookup->quiet_high = (double)(i - 1) / 3.0;
+    }
+    start = i + 1;
+  }
 }
 
 gpc_status gpc_gp_lookup_fill(const gpc_gp_fitted *fit, double *work,
@@ -82,12 +104,13 @@ gpc_status gpc_gp_lookup_fill(const gpc_gp_fitted *fit, double *work,
     cell[6] = rho[3 * i];
     cell[7] = rho[3 * i + 3] - rho[3 * i];
   }
-  lookup->quiet = 1;
-  for (size_t i = 0; i < points; i++)
-    lookup->quiet = lookup->quiet && rho[i] <= QUIET;
+  find_quiet(points, rho, lookup);
   for (size_t i = 0; i < nodes; i++) {
-    lookup->node_c[i] = c[3 * GPC_CELLS_PER_NODE * i];
-    z[i] = lookup->node_low + (double)i / lookup->node_inv;
+    size_t point = 3 * GPC_CELLS_PER_NODE * i;
+    double at = lookup->node_low + (double)i / lookup->node_inv;
+    lookup->node_c[i] = c[point];
+    lookup->node_phi[i] = dev[point] + fit->slope * at;
+    z[i] = at; /* i <= point: no longer needed as a point of the cells */
   }
   gpc_basis_eval(&fit->basis, nodes, z, a, rho);
   memcpy(chol, fit->q_cov, m * m * sizeof(double));
@@ -140,8 +163,8 @@ void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit, doubl
       }
       double second = gpc_gp_logistic_normal(mean, var),
              first_p = gpc_gp_logistic_normal(-mean, var);
-      p[first + i] = first_p;
-      p[first + i + n] = second;
+      p[first + i] = fmax(first_p, DBL_MIN);
+      p[first + i + n] = fmax(second, DBL_MIN);
     }
   }
 }

@@ -3,14 +3,17 @@
 #include "fastexp.h"
 #include "gp_predict.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define ROWS 32 /* rows worked on together */
+#define AHEAD 8 /* columns to ask for in advance */
 
 typedef struct {
   double *e;       /* [k][ROWS] phi, then exp(phi - top) */
-  float *x;        /* [k][ROWS] place in units of cells */
+  int *at;         /* [k][ROWS] the node below a score */
+  float *u;        /* [k][ROWS] its place between that node and the next; later h */
   double *c, *rho; /* [k][ROWS] only where the residual matters */
   double *mass;    /* [ROWS][nodes] */
   double *alpha;   /* [ROWS][m] sum_k s_k U'a(z_k) */
@@ -35,7 +38,9 @@ static void carve(const gpc_gp_lookup *lookup, size_t k, double *block, block_wo
   t->e = block;
   t->c = t->e + k * ROWS;
   t->rho = t->c + k * ROWS;
-  t->x = (float *)(void *)(t->rho + k * ROWS);
+  t->at =
+      (int *)(void *)(t->rho + k * ROWS); /* ints and floats share a stretch of doubles */
+  t->u = (float *)(void *)(t->at + k * ROWS);
   t->mass = t->rho + 2 * k * ROWS;
   t->alpha = t->mass + ROWS * lookup->nodes;
   t->feature = t->alpha + ROWS * lookup->m;
@@ -48,10 +53,23 @@ static double last_place(const gpc_gp_lookup *lookup) {
   return (double)lookup->cells * (1.0 - 1e-6) - 0.01;
 }
 
+/* Columns are far apart in memory: ask for a later one while this one is worked on. */
+static inline void fetch_ahead(const gpc_gp_data *data, size_t first, size_t rows,
+                               size_t j) {
+#ifdef __GNUC__
+  if (j + AHEAD < data->k)
+    for (size_t i = 0; i < rows; i += 8)
+      __builtin_prefetch(data->z + first + i + (j + AHEAD) * data->n);
+#else
+  (void)data, (void)first, (void)rows, (void)j;
+#endif
+}
+
 /* Scores of class j, floored and centred. */
 static void read_scores(const gpc_gp_data *data, size_t first, size_t rows, size_t j,
                         double *z) {
   const double *from = data->z + first + j * data->n, floor = data->floor;
+  fetch_ahead(data, first, rows, j);
 #pragma omp simd
   for (size_t i = 0; i < rows; i++)
     z[i] = from[i] < floor ? floor : from[i];
@@ -63,12 +81,17 @@ static void read_scores(const gpc_gp_data *data, size_t first, size_t rows, size
   }
 }
 
-/* phi of the scores of class j and their places; c and rho where `apart`. top: running
- * maxima. */
+/* Of each row: the highest phi, and the lowest and highest place on the table. */
+typedef struct {
+  double top[ROWS], low[ROWS], high[ROWS];
+} block_sums;
+
+/* phi of the scores of class j and their places; c and rho where `apart`. */
 static void look_up(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t first,
-                    size_t rows, size_t j, int apart, double *top, block_work *t) {
+                    size_t rows, size_t j, int apart, block_sums *sums, block_work *t) {
   double z[ROWS], x[ROWS], *phi = t->e + j * ROWS;
-  float *place = t->x + j * ROWS;
+  float *place = t->u + j * ROWS;
+  int *node = t->at + j * ROWS;
   const double low = lookup->low, inv = lookup->inv_step, most = last_place(lookup);
   read_scores(data, first, rows, j, z);
 #pragma omp simd
@@ -84,7 +107,9 @@ static void look_up(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t
     double u = x[i] - (double)at;
     const double *cell = lookup->cell + 8 * at;
     phi[i] = cell[0] + u * (cell[1] + u * (cell[2] + u * cell[3]));
-    place[i] = (float)x[i];
+    node[i] = at / GPC_CELLS_PER_NODE;
+    place[i] =
+        (float)((double)(at % GPC_CELLS_PER_NODE) + u) * (1.0F / GPC_CELLS_PER_NODE);
     if (apart) {
       t->c[j * ROWS + i] = cell[4] + u * cell[5];
       t->rho[j * ROWS + i] = cell[6] + u * cell[7];
@@ -99,7 +124,12 @@ static void look_up(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t
       phi[i] += lookup->slope * z[i];
 #pragma omp simd
   for (size_t i = 0; i < rows; i++)
-    top[i] = phi[i] > top[i] ? phi[i] : top[i];
+    sums->top[i] = phi[i] > sums->top[i] ? phi[i] : sums->top[i];
+#pragma omp simd
+  for (size_t i = 0; i < rows; i++) {
+    sums->low[i] = x[i] < sums->low[i] ? x[i] : sums->low[i];
+    sums->high[i] = x[i] > sums->high[i] ? x[i] : sums->high[i];
+  }
 }
 
 /* e := exp(phi - top); inv := 1 / row sums. */
@@ -119,14 +149,6 @@ static void exponentials(size_t k, size_t rows, const double *top, double *e,
     inv[i] = 1.0 / sum[i];
 }
 
-/* Node and place between it and the next of a score at x cells. */
-static inline size_t node_of(float x, double *u) {
-  unsigned cell = (unsigned)x;
-  size_t node = cell / GPC_CELLS_PER_NODE;
-  *u = ((double)x - (double)(node * GPC_CELLS_PER_NODE)) / GPC_CELLS_PER_NODE;
-  return node;
-}
-
 /* Many scores: the probabilities are spread over the nodes, alpha = U'abar follows from
  * them, and mass [ROWS][nodes] becomes h = c - 2 a'S abar (c left out where it is looked
  * up apart). hbar [rows] := sum_k s_k h_k. */
@@ -137,10 +159,10 @@ static void cross_by_nodes(const gpc_gp_lookup *lookup, size_t k, size_t rows, i
   memset(t->alpha, 0, rows * m * sizeof(double));
   for (size_t j = 0; j < k; j++)
     for (size_t i = 0; i < rows; i++) {
-      double u, e = t->e[j * ROWS + i];
-      double *to = t->mass + i * nodes + node_of(t->x[j * ROWS + i], &u);
-      to[0] += e - e * u;
-      to[1] += e * u;
+      double e = t->e[j * ROWS + i], part = e * (double)t->u[j * ROWS + i];
+      double *to = t->mass + i * nodes + t->at[j * ROWS + i];
+      to[0] += e - part;
+      to[1] += part;
     }
   for (size_t i = 0; i < rows; i++) {
     double *mass = t->mass + i * nodes, *alpha = t->alpha + i * m;
@@ -165,7 +187,7 @@ static void cross_by_nodes(const gpc_gp_lookup *lookup, size_t k, size_t rows, i
   }
 }
 
-/* Few scores: x [k][ROWS] becomes h, straight from the features. */
+/* Few scores: u [k][ROWS] becomes h, straight from the features. */
 static void cross_direct(const gpc_gp_lookup *lookup, size_t k, size_t rows, int apart,
                          const double *inv, double *hbar, block_work *t) {
   const size_t m = lookup->m;
@@ -173,8 +195,8 @@ static void cross_direct(const gpc_gp_lookup *lookup, size_t k, size_t rows, int
   for (size_t i = 0; i < rows; i++) {
     double *alpha = t->alpha + i * m;
     for (size_t j = 0; j < k; j++) {
-      double u, s = t->e[j * ROWS + i] * inv[i];
-      size_t g = node_of(t->x[j * ROWS + i], &u);
+      double s = t->e[j * ROWS + i] * inv[i], u = (double)t->u[j * ROWS + i];
+      size_t g = (size_t)t->at[j * ROWS + i];
       const double *node = lookup->node + g * m;
       double *feature = t->feature + j * m;
 #pragma omp simd
@@ -191,7 +213,7 @@ static void cross_direct(const gpc_gp_lookup *lookup, size_t k, size_t rows, int
       for (size_t q = 0; q < m; q++)
         sum += t->feature[j * m + q] * alpha[q];
       float h = (float)(t->h[j] - 2.0 * sum);
-      t->x[j * ROWS + i] = h;
+      t->u[j * ROWS + i] = h;
       hbar[i] += t->e[j * ROWS + i] * inv[i] * (double)h;
     }
   }
@@ -201,12 +223,63 @@ static void cross_direct(const gpc_gp_lookup *lookup, size_t k, size_t rows, int
  */
 #define DELTA_ERROR 2e-4
 
+/* Eight times the size of those terms for a class of probability s. */
+static inline double next_terms(double s, double d) {
+  return s * d * d * (1.0 + 0.125 * d * d);
+}
+
+static int too_large(double worst, double dbar) {
+  return worst > 8.0 * DELTA_ERROR || dbar > 0.5;
+}
+
+/* Many scores and no residual to speak of: in a row, probability and correction are
+ * functions of the score, so that mass [nodes] of each row, h, can become the whole
+ * factor inv (1 + (d - dbar) / 2), and the error be judged on the nodes in use. */
+static void delta_many(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t rows,
+                       const double *top, const double *inv, block_work *t, double *p,
+                       int *hard) {
+  const size_t nodes = lookup->nodes, m = lookup->m;
+  const double smallest = DBL_MIN; /* no probability is exactly 0 */
+  double hbar[ROWS] = {0};
+  cross_by_nodes(lookup, k, rows, 0, inv, hbar, t);
+  for (size_t i = 0; i < rows; i++) {
+    double *factor = t->mass + i * nodes, quad = 0.0, worst = 0.0;
+    for (size_t q = 0; q < m; q++)
+      quad += t->alpha[i * m + q] * t->alpha[i * m + q];
+    const double dbar = hbar[i] + quad;
+    for (size_t g = 0; g < nodes; g++) {
+      double d = factor[g] + quad, phi = lookup->node_phi[g] - top[i];
+      double s = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv[i], size = next_terms(s, d);
+      /* nodes above the highest score carry no class */
+      worst = phi < 0.5 && size > worst ? size : worst;
+      factor[g] = inv[i] * (1.0 + 0.5 * (d - dbar));
+    }
+    hard[i] = too_large(worst, dbar);
+  }
+  for (size_t j = 0; j < k; j++) {
+    const double *e = t->e + j * ROWS;
+    const float *u = t->u + j * ROWS;
+    const int *at = t->at + j * ROWS;
+    double *to = p + j * n;
+    for (size_t i = 0; i < rows; i++) {
+      const double *factor = t->mass + i * nodes + at[i];
+      double v = e[i] * (factor[0] + (double)u[i] * (factor[1] - factor[0]));
+      to[i] = v > smallest ? v : smallest;
+    }
+  }
+}
+
 /* eq. (24) for a block; hard [rows] where it is not good enough. */
 static void delta_block(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t rows,
-                        int apart, const double *inv, block_work *t, double *p,
-                        int *hard) {
-  double quad[ROWS] = {0}, dbar[ROWS] = {0}, worst[ROWS] = {0}, h[ROWS];
+                        int apart, const double *top, const double *inv, block_work *t,
+                        double *p, int *hard) {
   const int few = few_scores(lookup, k);
+  if (!few && !apart && lookup->mean == GPC_MEAN_LINEAR) {
+    delta_many(lookup, k, n, rows, top, inv, t, p, hard);
+    return;
+  }
+  double quad[ROWS] = {0}, dbar[ROWS] = {0}, worst[ROWS] = {0}, h[ROWS];
+  const double smallest = DBL_MIN;
   if (few)
     cross_direct(lookup, k, rows, apart, inv, dbar, t);
   else
@@ -224,52 +297,61 @@ static void delta_block(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t 
     dbar[i] += quad[i];
   for (size_t j = 0; j < k; j++) {
     const double *e = t->e + j * ROWS;
-    const float *x = t->x + j * ROWS;
+    const float *u = t->u + j * ROWS;
+    const int *at = t->at + j * ROWS;
     double *to = p + j * n;
-    for (size_t i = 0; i < rows; i++) {
-      if (few) {
-        h[i] = (double)x[i];
-      } else {
-        double u;
-        const double *mass = t->mass + i * lookup->nodes + node_of(x[i], &u);
-        h[i] = mass[0] + u * (mass[1] - mass[0]);
+    if (few)
+      for (size_t i = 0; i < rows; i++)
+        h[i] = (double)u[i];
+    else
+      for (size_t i = 0; i < rows; i++) {
+        const double *mass = t->mass + i * lookup->nodes + at[i];
+        h[i] = mass[0] + (double)u[i] * (mass[1] - mass[0]);
       }
-    }
     if (apart)
       for (size_t i = 0; i < rows; i++)
         h[i] += t->c[j * ROWS + i] - 2.0 * e[i] * inv[i] * t->rho[j * ROWS + i];
 #pragma omp simd
     for (size_t i = 0; i < rows; i++) {
-      double s = e[i] * inv[i], d = h[i] + quad[i], d2 = d * d;
-      double error = s * d2 * (1.0 + 0.125 * d2);
-      worst[i] = error > worst[i] ? error : worst[i];
-      to[i] = s * (1.0 + 0.5 * (d - dbar[i]));
+      double s = e[i] * inv[i], d = h[i] + quad[i], size = next_terms(s, d);
+      double v = s * (1.0 + 0.5 * (d - dbar[i]));
+      worst[i] = size > worst[i] ? size : worst[i];
+      to[i] = v > smallest ? v : smallest;
     }
   }
   for (size_t i = 0; i < rows; i++)
-    hard[i] = worst[i] > 8.0 * DELTA_ERROR || dbar[i] > 0.5;
+    hard[i] = too_large(worst[i], dbar[i]);
 }
 
 static void predict_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                          gpc_approx approx, size_t first, size_t rows, block_work *t,
-                          double *p, int *hard) {
+                          gpc_approx approx, int apart, size_t first, size_t rows,
+                          block_work *t, double *p, int *hard) {
   const size_t n = data->n, k = data->k;
-  const int delta = approx == GPC_APPROX_DELTA, apart = delta && !lookup->quiet;
-  double top[ROWS], inv[ROWS];
-  for (size_t i = 0; i < rows; i++)
-    top[i] = -INFINITY;
+  block_sums sums;
+  double inv[ROWS];
+  for (size_t i = 0; i < rows; i++) {
+    sums.top[i] = sums.high[i] = -INFINITY;
+    sums.low[i] = INFINITY;
+  }
   for (size_t j = 0; j < k; j++)
-    look_up(data, lookup, first, rows, j, apart, top, t);
-  exponentials(k, rows, top, t->e, inv);
-  if (delta) {
-    delta_block(lookup, k, n, rows, apart, inv, t, p + first, hard + first);
+    look_up(data, lookup, first, rows, j, apart, &sums, t);
+  exponentials(k, rows, sums.top, t->e, inv);
+  if (approx == GPC_APPROX_DELTA) {
+    delta_block(lookup, k, n, rows, apart, sums.top, inv, t, p + first, hard + first);
+    if (!apart) /* rows with a score where the residual matters: once more, alone */
+      for (size_t i = 0; i < rows; i++)
+        if (sums.low[i] < lookup->quiet_low || sums.high[i] > lookup->quiet_high)
+          predict_block(data, lookup, approx, 1, first + i, 1, t, p, hard);
     return;
   }
+  const double smallest = DBL_MIN;
   for (size_t j = 0; j < k; j++) {
     double *to = p + first + j * n;
 #pragma omp simd
-    for (size_t i = 0; i < rows; i++)
-      to[i] = t->e[j * ROWS + i] * inv[i];
+    for (size_t i = 0; i < rows; i++) {
+      double v = t->e[j * ROWS + i] * inv[i];
+      to[i] = v > smallest ? v : smallest;
+    }
   }
 }
 
@@ -277,6 +359,7 @@ void gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
                     gpc_approx approx, double *work, double *p, int *hard) {
   const size_t n = data->n, blocks = (n + ROWS - 1) / ROWS;
   const size_t each = block_doubles(lookup, data->k);
+  const int apart = approx == GPC_APPROX_DELTA && !lookup->quiet;
   const int threads = data->threads;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int part = 0; part < threads; part++) {
@@ -286,7 +369,7 @@ void gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
     size_t to = blocks * (size_t)(part + 1) / (size_t)threads;
     for (size_t b = from; b < to; b++) {
       size_t first = b * ROWS, rows = n - first < ROWS ? n - first : ROWS;
-      predict_block(data, lookup, approx, first, rows, &t, p, hard);
+      predict_block(data, lookup, approx, apart, first, rows, &t, p, hard);
     }
   }
 }

@@ -39,8 +39,10 @@ typedef struct {
   double node_low, node_inv; /* nodes: one for every GPC_CELLS_PER_NODE cells */
   double *node;              /* [nodes][m]: U'a, S = U U' */
   double *node_c;            /* [nodes] c */
-  int quiet;                 /* rho is nowhere large enough to matter apart from c */
-  double prior_c;            /* s2 + sn2, beyond the cells */
+  double *node_phi;          /* [nodes] phi, for the linear mean */
+  int quiet; /* there is a stretch where rho does not matter apart from c: */
+  double quiet_low, quiet_high; /* in units of cells */
+  double prior_c;               /* s2 + sn2, beyond the cells */
   gpc_mean mean;
   double slope;
 } gpc_gp_lookup;

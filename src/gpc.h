@@ -21,8 +21,8 @@ typedef enum {
   GPC_FLAT,          /* the data say nothing about the parameter */
   GPC_NOT_PD,        /* a matrix is not positive definite, jitter and all */
   GPC_NOT_FINITE,    /* an objective is not a finite number */
-  GPC_TOO_COARSE,     /* a grid must be made finer before going on */
-  GPC_TOO_FEW         /* the lengthscale asks for more inducing inputs */
+  GPC_TOO_COARSE,    /* a grid must be made finer before going on */
+  GPC_TOO_FEW        /* the lengthscale asks for more inducing inputs */
 } gpc_status;
 
 /* One line of English for a status, never NULL. */

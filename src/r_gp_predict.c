@@ -26,47 +26,58 @@ static gpc_gp_fitted unpack_fit(SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_c
   return fit;
 }
 
-/* New scores, centred when asked, and their range. */
-static gpc_gp_data unpack_scores(SEXP z, SEXP floor, SEXP centre, SEXP threads,
-                                 gpc_gp_range *range) {
+/* New scores; shift [n] (or NULL) and range (lowest, highest) come from r_gp_centre(). */
+static gpc_gp_data unpack_scores(SEXP z, SEXP floor, SEXP shift, SEXP threads) {
   gpc_gp_data data = {0};
   data.z = r_matrix(z, "z", &data.n, &data.k);
   data.floor = r_number(floor, "floor");
   data.threads = r_threads(threads);
-  double *shift = r_flag(centre, "centre") ? r_work(data.n) : NULL;
-  double *low = r_work(data.n), *high = r_work(data.n);
-  gpc_gp_row_range(&data, shift, low, high);
-  range->lowest = R_PosInf;
-  range->highest = R_NegInf;
-  for (size_t i = 0; i < data.n; i++) {
-    range->lowest = fmin(range->lowest, low[i]);
-    range->highest = fmax(range->highest, high[i]);
-  }
-  data.shift = shift;
+  data.shift = r_doubles_or_null(shift, "shift", (R_xlen_t)data.n);
   return data;
 }
 
-/* How many scores lie outside [low, high]. */
-SEXP r_gp_outside(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP threads) {
-  gpc_gp_range range;
-  gpc_gp_data data = unpack_scores(z, floor, centre, threads, &range);
-  const double lowest = r_number(low, "low"), highest = r_number(high, "high");
-  double count = 0.0;
-  if (range.lowest < lowest || range.highest > highest)
-    for (size_t j = 0; j < data.k; j++)
-      for (size_t i = 0; i < data.n; i++) {
+/* Row means of new scores when they are to be centred, their range, and how many lie
+ * outside [low, high]. */
+SEXP r_gp_centre(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP threads) {
+  gpc_gp_data data = unpack_scores(z, floor, R_NilValue, threads);
+  static const char *names[] = {"shift", "range", "outside", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  double *shift = NULL;
+  if (r_flag(centre, "centre")) {
+    SET_VECTOR_ELT(out, 0, Rf_allocVector(REALSXP, (R_xlen_t)data.n));
+    shift = REAL(VECTOR_ELT(out, 0));
+  }
+  double *lows = r_work(data.n), *highs = r_work(data.n);
+  gpc_gp_row_range(&data, shift, lows, highs);
+  data.shift = shift;
+  SEXP range = Rf_allocVector(REALSXP, 2);
+  SET_VECTOR_ELT(out, 1, range);
+  double lowest = R_PosInf, highest = R_NegInf, outside = 0.0;
+  const double from = r_number(low, "low"), to = r_number(high, "high");
+  for (size_t i = 0; i < data.n; i++) {
+    lowest = fmin(lowest, lows[i]);
+    highest = fmax(highest, highs[i]);
+    if (lows[i] < from || highs[i] > to)
+      for (size_t j = 0; j < data.k; j++) {
         double score = gpc_gp_score(&data, i, j);
-        count += score < lowest || score > highest;
+        outside += score < from || score > to;
       }
-  return Rf_ScalarReal(count);
+  }
+  REAL(range)[0] = lowest;
+  REAL(range)[1] = highest;
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(outside));
+  UNPROTECT(1);
+  return out;
 }
 
-static gpc_gp_lookup make_lookup(const gpc_gp_fitted *fit, const gpc_gp_range *range) {
+static gpc_gp_lookup make_lookup(const gpc_gp_fitted *fit, SEXP range) {
+  const double *ends = r_doubles(range, "range", 2);
   gpc_gp_lookup lookup;
-  gpc_gp_lookup_size(fit, range->lowest, range->highest, &lookup);
+  gpc_gp_lookup_size(fit, ends[0], ends[1], &lookup);
   lookup.cell = r_work(8 * lookup.cells);
   lookup.node = r_work(lookup.nodes * lookup.m);
   lookup.node_c = r_work(lookup.nodes);
+  lookup.node_phi = r_work(lookup.nodes);
   if (gpc_gp_lookup_fill(fit, r_work(gpc_gp_lookup_work(&lookup)), &lookup) != GPC_OK)
     Rf_error("internal error: the posterior covariance is not positive definite");
   return lookup;
@@ -84,14 +95,20 @@ static double fixed_normal(size_t place) {
 #define LEADING 6
 
 /* A fixed low-discrepancy set of functions, x [m x pairs]. The directions that move the
- * function most over the nodes come first; along the leading ones the points are a
- * Kronecker sequence with the powers of the root of r^7 = r + 1, along the others mixed
+ * function most at the inducing inputs come first; along the leading ones the points are
+ * a Kronecker sequence with the powers of the root of r^7 = r + 1, along the others mixed
  * numbers. */
-static double *fixed_functions(const gpc_gp_lookup *lookup, size_t pairs) {
-  const size_t m = lookup->m, leading = m < LEADING ? m : LEADING;
+static double *fixed_functions(const gpc_gp_fitted *fit, size_t pairs) {
+  const size_t m = fit->basis.m, leading = m < LEADING ? m : LEADING;
   double *x = r_work(m * pairs), *turn = r_work(m * m), *value = r_work(m),
-         *point = r_work(m);
-  gpc_gemm(0, 1, m, m, lookup->nodes, 1.0, lookup->node, lookup->node, 0.0, turn);
+         *point = r_work(m), *a = r_work(m * m), *ua = r_work(m * m),
+         *chol = r_work(m * m);
+  gpc_basis_eval(&fit->basis, m, fit->basis.w, a, value);
+  memcpy(chol, fit->q_cov, m * m * sizeof(double));
+  if (gpc_chol(m, 0.0, chol) != GPC_OK)
+    Rf_error("internal error: the posterior covariance is not positive definite");
+  gpc_gemm(1, 1, m, m, m, 1.0, chol, a, 0.0, ua);
+  gpc_gemm(0, 1, m, m, m, 1.0, ua, ua, 0.0, turn);
   if (gpc_eigen(m, turn, value, r_work(3 * m)) != GPC_OK)
     Rf_error("internal error: no eigenvectors of the posterior covariance");
   double root = 1.1;
@@ -122,15 +139,15 @@ static double *fixed_noise(size_t k, size_t pairs) {
 #define HARD_ROWS 256
 
 /* Rows for which the expansion is not good enough: averages over the fixed functions. */
-static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                                const int *hard, double *p) {
+static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fit,
+                                const gpc_gp_lookup *lookup, const int *hard, double *p) {
   const size_t n = data->n, k = data->k;
   size_t total = 0;
   for (size_t i = 0; i < n; i++)
     total += hard[i] != 0;
   if (total == 0)
     return;
-  double *x = fixed_functions(lookup, FIXED_PAIRS), *e = fixed_noise(k, FIXED_PAIRS);
+  double *x = fixed_functions(fit, FIXED_PAIRS), *e = fixed_noise(k, FIXED_PAIRS);
   double *z = r_work(HARD_ROWS * k), *out = r_work(HARD_ROWS * k);
   double *work = r_work(gpc_gp_draws_work(lookup, k, FIXED_PAIRS, data->threads));
   size_t *row = (size_t *)R_alloc(HARD_ROWS, sizeof(size_t)), next = 0;
@@ -151,21 +168,14 @@ static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_lookup *lo
                  out, NULL);
     for (size_t j = 0; j < k; j++)
       for (size_t i = 0; i < count; i++)
-        p[row[i] + n * j] = out[i + count * j];
+        p[row[i] + n * j] = fmax(out[i + count * j], DBL_MIN);
   }
 }
 
-/* No probability is exactly 0. */
-static void lift_zeros(size_t size, double *p) {
-  for (size_t i = 0; i < size; i++)
-    p[i] = p[i] < DBL_MIN ? DBL_MIN : p[i];
-}
-
 /* approx: 0 mean, 1 delta. */
-SEXP r_gp_predict(SEXP z, SEXP floor, SEXP centre, SEXP inducing, SEXP hyper, SEXP q_mean,
-                  SEXP q_cov, SEXP log_mean, SEXP approx, SEXP threads) {
-  gpc_gp_range range;
-  gpc_gp_data data = unpack_scores(z, floor, centre, threads, &range);
+SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEXP hyper,
+                  SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP approx, SEXP threads) {
+  gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
   const int delta = r_count(approx, "approx") == 1;
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
@@ -173,27 +183,25 @@ SEXP r_gp_predict(SEXP z, SEXP floor, SEXP centre, SEXP inducing, SEXP hyper, SE
   if (delta && data.k == 2) {
     gpc_gp_predict_two(&data, &fit, r_work(gpc_gp_predict_two_work(fit.basis.m)), p);
   } else {
-    gpc_gp_lookup lookup = make_lookup(&fit, &range);
+    gpc_gp_lookup lookup = make_lookup(&fit, range);
     int *hard = r_work_int(data.n);
     memset(hard, 0, data.n * sizeof(int));
     gpc_gp_predict(&data, &lookup, delta ? GPC_APPROX_DELTA : GPC_APPROX_MEAN,
                    r_work(gpc_gp_predict_work(&lookup, data.k, data.threads)), p, hard);
-    integrate_hard_rows(&data, &lookup, hard, p);
+    integrate_hard_rows(&data, &fit, &lookup, hard, p);
   }
-  lift_zeros(data.n * data.k, p);
   UNPROTECT(1);
   return out;
 }
 
 /* Averages over function draws: x [m x pairs] and e as in gp_predict.h come from R's
  * generator. keep: all draws as an array [n x k x 2 pairs]. */
-SEXP r_gp_draws(SEXP z, SEXP floor, SEXP centre, SEXP inducing, SEXP hyper, SEXP q_mean,
-                SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP independent, SEXP keep,
-                SEXP threads) {
-  gpc_gp_range range;
-  gpc_gp_data data = unpack_scores(z, floor, centre, threads, &range);
+SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEXP hyper,
+                SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP independent,
+                SEXP keep, SEXP threads) {
+  gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
-  gpc_gp_lookup lookup = make_lookup(&fit, &range);
+  gpc_gp_lookup lookup = make_lookup(&fit, range);
   const int apart = r_flag(independent, "independent"), all = r_flag(keep, "keep");
   const size_t n = data.n, k = data.k, m = fit.basis.m, pairs = (size_t)XLENGTH(x) / m;
   const double *xs = r_doubles(x, "x", (R_xlen_t)(m * pairs));
@@ -240,13 +248,12 @@ SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
 #define INTERVAL_ROWS 32
 
 /* Quantiles at lower and upper of the function draws: [n x k x 2]. */
-SEXP r_gp_interval(SEXP z, SEXP floor, SEXP centre, SEXP inducing, SEXP hyper,
+SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEXP hyper,
                    SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP lower,
                    SEXP upper, SEXP threads) {
-  gpc_gp_range range;
-  gpc_gp_data data = unpack_scores(z, floor, centre, threads, &range);
+  gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
-  gpc_gp_lookup lookup = make_lookup(&fit, &range);
+  gpc_gp_lookup lookup = make_lookup(&fit, range);
   const size_t n = data.n, k = data.k, m = fit.basis.m, pairs = (size_t)XLENGTH(x) / m;
   const double *xs = r_doubles(x, "x", (R_xlen_t)(m * pairs));
   const double *es = r_doubles(e, "e", (R_xlen_t)(k * pairs));
@@ -272,10 +279,9 @@ SEXP r_gp_interval(SEXP z, SEXP floor, SEXP centre, SEXP inducing, SEXP hyper,
 }
 
 /* Posterior mean and variance of every latent value of the rows: matrices [n x k]. */
-SEXP r_gp_latent_rows(SEXP z, SEXP floor, SEXP centre, SEXP inducing, SEXP hyper,
+SEXP r_gp_latent_rows(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper,
                       SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP threads) {
-  gpc_gp_range range;
-  gpc_gp_data data = unpack_scores(z, floor, centre, threads, &range);
+  gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
   static const char *names[] = {"mean", "var", ""};
   SEXP out = PROTECT(r_named_list(names));

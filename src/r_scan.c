@@ -51,10 +51,10 @@ SEXP r_scan(SEXP x, SEXP threads) {
   const double *data = r_matrix(x, "x", &n, &k);
   if (k == 0)
     Rf_error("internal error: a score matrix without columns");
-  static const char *names[] = {
-      "max",         "arg",      "sum",       "lowest",      "highest",
-      "n_nan",       "nan_rows", "n_posinf",  "posinf_rows", "n_neginf",
-      "neginf_rows", "n_dead",   "dead_rows", "off",         ""};
+  static const char *names[] = {"max",         "arg",      "sum",         "lowest",
+                                "highest",     "n_nan",    "nan_rows",    "n_posinf",
+                                "posinf_rows", "n_neginf", "neginf_rows", "n_dead",
+                                "dead_rows",   "off",      "min",         ""};
   SEXP out = PROTECT(r_named_list(names));
   SEXP row_max = Rf_allocVector(REALSXP, (R_xlen_t)n);
   SET_VECTOR_ELT(out, 0, row_max);
@@ -63,8 +63,10 @@ SEXP r_scan(SEXP x, SEXP threads) {
   SEXP row_sum = Rf_allocVector(REALSXP, (R_xlen_t)n);
   SET_VECTOR_ELT(out, 2, row_sum);
   gpc_scan_range range;
+  SEXP row_min = Rf_allocVector(REALSXP, (R_xlen_t)n);
+  SET_VECTOR_ELT(out, 14, row_min);
   gpc_scan_rows(n, k, data, r_threads(threads), REAL(row_max), INTEGER(row_arg),
-                REAL(row_sum), r_work(2 * gpc_block_count(n, k)), &range);
+                REAL(row_min), REAL(row_sum), r_work(2 * gpc_block_count(n, k)), &range);
   row_report nan = {0}, posinf = {0}, neginf = {0}, dead = {0};
   const double *sum = REAL(row_sum);
   double off = 0.0; /* how far a row's sum is from 1 at most */

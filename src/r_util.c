@@ -85,7 +85,7 @@ SEXP r_named_list(const char **names) { return Rf_mkNamed(VECSXP, names); }
 SEXP r_status(gpc_status status) {
   static const char *const names[] = {"ok",         "not_converged", "lower",
                                       "upper",      "flat",          "not_pd",
-                                      "not_finite", "too_coarse",   "too_few"};
+                                      "not_finite", "too_coarse",    "too_few"};
   return Rf_mkString(names[status]);
 }
 

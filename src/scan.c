@@ -6,8 +6,8 @@
 #include <math.h>
 
 static void scan_block(size_t rows, size_t n, size_t k, const double *x, double *mx,
-                       int *arg, double *sum, double *range) {
-  double at[GPC_BLOCK_MAX], low[GPC_BLOCK_MAX];
+                       int *arg, double *low, double *sum, double *range) {
+  double at[GPC_BLOCK_MAX];
   for (size_t i = 0; i < rows; i++) {
     mx[i] = low[i] = sum[i] = x[i];
     at[i] = 1.0;
@@ -35,13 +35,14 @@ static void scan_block(size_t rows, size_t n, size_t k, const double *x, double 
 }
 
 void gpc_scan_rows(size_t n, size_t k, const double *x, int threads, double *row_max,
-                   int *row_arg, double *row_sum, double *part, gpc_scan_range *range) {
+                   int *row_arg, double *row_min, double *row_sum, double *part,
+                   gpc_scan_range *range) {
   const size_t step = gpc_block_rows(k), blocks = gpc_block_count(n, k);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (size_t b = 0; b < blocks; b++) {
     size_t first = b * step, rows = n - first < step ? n - first : step;
-    scan_block(rows, n, k, x + first, row_max + first, row_arg + first, row_sum + first,
-               part + 2 * b);
+    scan_block(rows, n, k, x + first, row_max + first, row_arg + first, row_min + first,
+               row_sum + first, part + 2 * b);
   }
   range->lowest = INFINITY;
   range->highest = -INFINITY;

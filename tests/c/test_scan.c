@@ -30,7 +30,7 @@ static void check_blocks(void) {
 }
 
 typedef struct {
-  double *max, *sum, *part;
+  double *max, *min, *sum, *part;
   int *arg;
   gpc_scan_range range;
 } scan;
@@ -38,15 +38,25 @@ typedef struct {
 static scan scan_of(size_t n, size_t k, const double *x, int threads) {
   scan s;
   s.max = malloc((n + 1) * sizeof(double));
+  s.min = malloc((n + 1) * sizeof(double));
   s.sum = malloc((n + 1) * sizeof(double));
   s.arg = malloc((n + 1) * sizeof(int));
   s.part = malloc((2 * gpc_block_count(n, k) + 1) * sizeof(double));
-  gpc_scan_rows(n, k, x, threads, s.max, s.arg, s.sum, s.part, &s.range);
+  gpc_scan_rows(n, k, x, threads, s.max, s.arg, s.min, s.sum, s.part, &s.range);
+  int wrong = 0;
+  for (size_t i = 0; i < n; i++) { /* NaN aside, the minimum is what the row says */
+    double low = x[i];
+    for (size_t j = 1; j < k; j++)
+      low = x[i + j * n] < low ? x[i + j * n] : low;
+    wrong += !(s.min[i] == low || low != low);
+  }
+  CHECK(wrong == 0);
   return s;
 }
 
 static void drop(scan s) {
   free(s.max);
+  free(s.min);
   free(s.sum);
   free(s.arg);
   free(s.part);

@@ -164,3 +164,16 @@ test_that("zeros and ruled-out classes in new scores are safe", {
   expect_lt(p[1, 2], 1e-6)
   expect_equal(dim(predict(d$fit, new[0, ])), c(0, 5))
 })
+
+test_that("a row's answer does not depend on the rows beside it", {
+  set.seed(11)
+  for (k in c(5, 300)) {
+    d <- fit_bent(300, k)
+    new <- rbind(d$scores[1:40, ], 3 * d$scores[41:50, ])
+    all <- suppressWarnings(predict(d$fit, new))
+    for (rows in list(1:3, 17, 45:50)) {
+      some <- suppressWarnings(predict(d$fit, new[rows, , drop = FALSE]))
+      expect_equal(some, all[rows, , drop = FALSE], tolerance = 1e-6)
+    }
+  }
+})

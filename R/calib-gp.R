@@ -256,11 +256,13 @@ fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE
 #' Where the slope must stop when the calibration rows are separated; NULL when they are not
 #' @noRd
 gp_slope_limit <- function(data, z, mean, floor, spec) {
-  counted <- if (is.null(data$weights)) TRUE else data$weights > 0
-  if (mean != "linear" || "slope" %in% names(spec$hyper) ||
-    any(data$scan$arg[counted] != data$labels[counted])) {
-    return(NULL)
+  if (mean != "linear" || "slope" %in% names(spec$hyper)) return(NULL)
+  separated <- if (is.null(data$weights)) {
+    identical(data$scan$arg, data$labels)
+  } else {
+    all(data$scan$arg == data$labels | data$weights == 0)
   }
+  if (!separated) return(NULL)
   limit <- .Call(C_temperature_fit, z, data$labels, data$weights, floor, 0, 1e-8, 200L,
     spec$control$threads)
   if (limit$status == "upper") limit

@@ -44,8 +44,9 @@ gp_bound <- function(scores, labels, inducing, q_mean, q_cov, hyper, mean = "lin
   }
   spacing <- min(diff(sort(inducing)))
   if (spacing <= 0) spacing <- Inf
-  step <- min(spacing / 6, defaults[["lengthscale"]] / 12)
-  step <- max(step, defaults[["lengthscale"]] / 14)
+  # finer than in fitting: K_uu^-1 magnifies what interpolation leaves of the gradients
+  step <- min(spacing / 10, defaults[["lengthscale"]] / 24)
+  step <- max(step, defaults[["lengthscale"]] / 30)
   step <- min(step, max(diff(range(z, inducing)), 1e-8 * max(abs(z)), 1e-300) / 20)
   # a lengthscale far below the range asks for more nodes than there is sense in
   if (diff(range(inducing)) / step > 1500) route <- "direct"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ROWS 32 /* rows worked on together */
+#define ROWS 64 /* rows worked on together */
 #define AHEAD 8 /* columns to ask for in advance */
 
 typedef struct {

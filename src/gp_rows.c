@@ -18,7 +18,7 @@ size_t gpc_rows_times(size_t g, const double *psi) {
     if (j + 1 < g)
       bend = fmax(bend, fabs(psi[j + 1] - 2.0 * psi[j] + psi[j - 1]));
   }
-  if (!(high - low < 600.0))
+  if (!(high - low < 340.0)) /* squares of exponentials are taken */
     return 0;
   /* The error of 12 points is about 5e-5 x^12 for exp(x t) and .6 x^12 for exp(-(x t)^2 /
    * 2). The squares exp(2 psi) are interpolated too: x = .36 and .13 there keep both

@@ -55,7 +55,10 @@ static void range_of_scores(const gpc_gp_data *data, double *lowest, double *hig
 static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line,
                           const double *psi, size_t most) {
   size_t times = gpc_rows_times(line->g, psi);
-  if (times == 0 || (line->g - 1) * times + 1 > most)
+  if (times == 0)
+    return NULL;
+  times += 1 + times / 2; /* exactness before speed here */
+  if ((line->g - 1) * times + 1 > most)
     return NULL;
   gpc_rows *rows = (gpc_rows *)R_alloc(1, sizeof(gpc_rows));
   gpc_line fine = gpc_line_refine(line, times);
@@ -99,7 +102,7 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
     labels += y[j] * v.psi[j];
   gpc_gp_stats stats;
   gpc_gp_stats_carve(g, r_work(gpc_gp_stats_size(g)), &stats);
-  gpc_rows *rows = compressed ? compress(data, &line, v.psi, 8000) : NULL;
+  gpc_rows *rows = compressed ? compress(data, &line, v.psi, 20000) : NULL;
   *route = rows ? 2 : 1;
   if (rows) {
     node_values f = on_nodes(&rows->fine, basis, point);

@@ -472,7 +472,7 @@ static void fit_set(const gpc_gp_data *data, gpc_cov cov, int compressed, fitted
   double *tau = NULL;
   size_t times = 4;
   f->status = GPC_TOO_COARSE;
-  while (f->status == GPC_TOO_COARSE) {
+  while (f->status == GPC_TOO_COARSE && times > 0 && times < 100) {
     drop_rows(rows);
     rows = compressed ? compress(data, &setup.line, times) : NULL;
     if (!compressed && !tau)

@@ -108,3 +108,14 @@ test_that("bad points are refused", {
   p$hyper <- p$hyper[-1]
   expect_error(bound_at(p), class = "gpcalib_error_input")
 })
+
+test_that("a wide range of the map does not spoil the compressed rows", {
+  set.seed(6)
+  z <- rbind(matrix(rnorm(300), 10), c(380, rep(0, 29)))
+  p <- list(scores = z, labels = sample(30, 11, TRUE), inducing = seq(-3, 380, length.out = 6),
+    q_mean = rnorm(6), q_cov = diag(6) * 0.2, hyper = c(variance = 1, lengthscale = 40))
+  direct <- bound_at(p, mean = "identity")
+  for (route in c("grid", "rows")) {
+    expect_equal(bound_at(p, mean = "identity", route = route)$elbo, direct$elbo, tolerance = 1e-8)
+  }
+})

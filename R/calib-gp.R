@@ -350,7 +350,7 @@ gp_shape <- function(fit, data, z, scale) {
     at <- .Call(C_gp_centre, z, floor, fit$center, -Inf, Inf, 1L)
     probs <- .Call(C_gp_predict, z, floor, at$shift, at$range, fit$inducing, unname(fit$hyper),
       fit$q_mean, fit$q_cov, fit$mean == "log", 0L, 1L)
-    changed <- sum(.Call(C_scan, probs, 1L)$arg != data$scan$arg)
+    changed <- sum(scan_rows(probs)$arg != data$scan$arg)
   }
   list(monotone = monotone, changed = changed)
 }

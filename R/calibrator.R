@@ -87,7 +87,7 @@ prepare_newdata <- function(object, newdata, threads) {
 
 finish_probs <- function(probs, object, data, type) {
   if (type == "class") {
-    winner <- .Call(C_scan, probs, data$threads)$arg
+    winner <- scan_rows(probs, data$threads)$arg
     return(factor(object$classes[winner], levels = object$classes))
   }
   dimnames(probs) <- list(data$rows, object$classes)
@@ -216,7 +216,7 @@ augment.calibrator <- function(x, newdata, data = NULL, ...) {
     stop_input("data", paste0("has ", nrow(data), " rows but `newdata` has ", nrow(probs)),
       "They must describe the same cases.")
   }
-  winner <- .Call(C_scan, probs, 1L)$arg
+  winner <- scan_rows(probs)$arg
   for (k in seq_along(x$classes)) data[[paste0(".pred_", x$classes[k])]] <- unname(probs[, k])
   data[[".pred_class"]] <- factor(x$classes[winner], levels = x$classes)
   data

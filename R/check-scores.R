@@ -37,6 +37,13 @@ as_score_matrix <- function(x, arg) {
 probs_slack <- 1e-3 # how far values and row sums may stray from a probability's
 exact_slack <- 1e-10 # rows closer to 1 than this are not rescaled
 
+#' One look at all scores; `keep` names the row vectors wanted ("max", "min", "sum") beside the
+#' position of the maximum
+#' @noRd
+scan_rows <- function(x, threads = 1L, keep = character()) {
+  .Call(C_scan, x, threads, c("max", "min", "sum") %in% keep)
+}
+
 looks_like_probs <- function(scan, one_column) {
   in_range <- scan$lowest >= -probs_slack && scan$highest <= 1 + probs_slack
   in_range && (one_column || scan$off <= probs_slack)
@@ -79,8 +86,9 @@ stop_not_probs <- function(scan, x, arg) {
 
 #' Scores taken for logits that look as if they were meant as probabilities
 #' @noRd
-warn_near_probs <- function(scan, one_column, arg) {
-  if (one_column || scan$lowest < -probs_slack) return()
+warn_near_probs <- function(scan, x, arg) {
+  if (ncol(x) == 1 || nrow(x) == 0 || scan$lowest < -probs_slack || scan$highest > 100.1) return()
+  scan <- scan_rows(x, 1L, "sum")
   sums <- stats::median(scan$sum)
   like <- if (scan$highest <= 1 + probs_slack && abs(sums - 1) < 0.1) {
     row <- which.max(abs(scan$sum - 1))
@@ -97,22 +105,23 @@ warn_near_probs <- function(scan, one_column, arg) {
 #' The values of a score matrix checked and made canonical
 #'
 #' @return list: `scores` (N x K, K >= 2; for one column the second of two classes),
-#'   `input` ("probs" or "logits"), `scan` of the canonical matrix. With `flip` a single
+#'   `input` ("probs" or "logits"), `scan` of the canonical matrix with the row vectors in `keep`. With `flip` a single
 #'   column stands for the first class.
 #' @noRd
-check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE) {
+check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE,
+                         keep = character()) {
   if (nrow(x) < min_rows) {
     stop_input(arg, paste0("has ", nrow(x), if (nrow(x) == 1) " row" else " rows"),
       paste("At least", min_rows, "are needed."))
   }
-  scan <- .Call(C_scan, x, threads)
+  scan <- scan_rows(x, threads, keep)
   check_finite(scan, arg)
   one_column <- ncol(x) == 1
   if (input == "auto") {
     input <- if (nrow(x) && looks_like_probs(scan, one_column)) "probs" else "logits"
-    if (input == "logits") warn_near_probs(scan, one_column, arg)
+    if (input == "logits") warn_near_probs(scan, x, arg)
   } else if (input == "probs" && nrow(x) && !looks_like_probs(scan, one_column)) {
-    stop_not_probs(scan, x, arg)
+    stop_not_probs(scan_rows(x, threads, "sum"), x, arg)
   }
   # A vector of -Inf rules out the second class only: the first has a logit of 0.
   if (input == "logits" && !one_column && scan$n_dead > 0) {
@@ -135,6 +144,6 @@ check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE
   } else {
     changed <- FALSE
   }
-  if (changed) scan <- .Call(C_scan, x, threads)
+  if (changed) scan <- scan_rows(x, threads, keep)
   list(scores = x, input = input, scan = scan)
 }

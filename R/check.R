@@ -99,14 +99,14 @@ check_weights <- function(weights, n) {
 
 #' Scores, labels and weights in canonical form
 #' @noRd
-check_data <- function(scores, labels, input, weights, arg, threads = 1L) {
+check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep = character()) {
   x <- as_score_matrix(scores, arg)
   columns <- named_columns(x, if (is.factor(labels)) levels(labels) else unique(labels))
   place <- check_labels(labels, nrow(x), max(2L, ncol(x)), columns, arg)
   if (!is.null(place$order)) x <- x[, place$order, drop = FALSE]
   weights <- check_weights(weights, nrow(x))
   single <- orient_column(x, place$classes, arg)
-  checked <- check_scores(single$x, input, arg, threads = threads, flip = single$flip)
+  checked <- check_scores(single$x, input, arg, threads = threads, flip = single$flip, keep = keep)
   list(
     scores = checked$scores, labels = place$codes, classes = place$classes,
     weights = weights, input = checked$input, scan = checked$scan
@@ -127,7 +127,7 @@ check_calibration <- function(scores, labels, input, weights, threads = 1L) {
 check_forecast <- function(probs, labels, weights = NULL) {
   if (missing(probs)) stop_input("probs", "is missing", "Give the probabilities of the classes.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
-  data <- check_data(probs, labels, "probs", weights, "probs")
+  data <- check_data(probs, labels, "probs", weights, "probs", keep = "max")
   list(
     probs = data$scores, labels = data$labels, classes = data$classes,
     weights = data$weights, conf = data$scan$max, pred = data$scan$arg
@@ -154,7 +154,7 @@ check_newdata <- function(object, newdata, threads = 1L) {
   }
   single <- orient_column(x, classes, "newdata")
   checked <- check_scores(single$x, object$input, "newdata", min_rows = 0, threads = threads,
-    flip = single$flip)
+    flip = single$flip, keep = if (object$method == "gp") c("max", "min", "sum"))
   if (object$input == "logits" && nrow(x) > 1 && ncol(x) > 1 &&
     looks_like_probs(checked$scan, FALSE)) {
     warn_gpcalib("input", paste0("`newdata` looks like probabilities, but the calibrator was ",

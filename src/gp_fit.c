@@ -188,7 +188,8 @@ static gpc_status visit_point(fit_work *t, int plain, visit *v) {
                      plain ? t->zero : t->fine_r, t->fine_nodes, labels, t->pass_work,
                      &v->stats);
   } else {
-    gpc_gp_pass_grid(t->data, setup->mean, setup->tau, &tables, t->pass_work, &v->stats);
+    gpc_gp_pass_grid(t->data, setup->mean, &setup->line, &tables, t->pass_work,
+                     &v->stats);
   }
   /* b = dF/dpsi with S as used in the pass: gp_stats.c */
   for (size_t i = 0; i < g; i++)

@@ -11,8 +11,7 @@ typedef struct {
   gpc_cov cov;
   size_t m;
   gpc_line line;
-  const double *tau;    /* [n x k] coordinates for route "grid", or NULL */
-  const gpc_rows *rows; /* for route "rows", or NULL */
+  const gpc_rows *rows; /* for route "rows"; NULL for route "grid" */
   const double *y;      /* [line.g], from gpc_gp_labels() */
   double logs;          /* its value */
   int slope_free;

@@ -112,7 +112,7 @@ static void scatter_row(size_t k, size_t i, double w, const gpc_gp_tables *table
   memset(work->p + from, 0, (to - from) * sizeof(double));
 }
 
-static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const double *tau,
+static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
                        const gpc_gp_tables *tables, size_t begin, size_t end,
                        double *stats_block, double *work_block) {
   const size_t n = data->n, k = data->k;
@@ -125,8 +125,13 @@ static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const double *tau
   for (size_t first = begin; first < end; first += ROWS) {
     size_t rows = end - first < ROWS ? end - first : ROWS;
     double lse[ROWS];
-    for (size_t j = 0; j < k; j++)
-      tabulate(rows, tau + first + j * n, tables, j, &work);
+    for (size_t j = 0; j < k; j++) {
+      double tau[ROWS];
+      for (size_t i = 0; i < rows; i++)
+        tau[i] = gpc_gp_score(data, first + i, j);
+      gpc_line_coordinates(line, rows, tau, tau);
+      tabulate(rows, tau, tables, j, &work);
+    }
     softmax_rows(data, mean, first, rows, &work, lse);
     for (size_t i = 0; i < rows; i++) {
       double w = gpc_gp_weight(data, first + i);
@@ -144,7 +149,7 @@ static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const double *tau
   stats_block[1] = stats.extra;
 }
 
-void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const double *tau,
+void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
                       const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats) {
   const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n);
   const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(data->k, g);
@@ -152,7 +157,7 @@ void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const double *tau,
   double *rest = work + chunks * size;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
   for (size_t c = 0; c < chunks; c++)
-    pass_chunk(data, mean, tau, tables, n * c / chunks, n * (c + 1) / chunks,
+    pass_chunk(data, mean, line, tables, n * c / chunks, n * (c + 1) / chunks,
                work + c * size, rest + c * each);
   gpc_gp_stats_sum(g, chunks, work, stats);
 }

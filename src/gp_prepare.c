@@ -77,19 +77,19 @@ void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range)
   range->bulk_high = reach(n, high, 1.0);
 }
 
-static size_t start_rows(size_t n, size_t k) {
+size_t gpc_gp_start_rows(size_t n, size_t k) {
   size_t rows = 40000 / k;
   rows = rows < 24 ? 24 : rows;
   return rows > n ? n : rows;
 }
 
 size_t gpc_gp_start_work(size_t n, size_t k) {
-  size_t rows = start_rows(n, k);
+  size_t rows = gpc_gp_start_rows(n, k);
   return rows * k + rows + gpc_temperature_work(rows, k);
 }
 
 double gpc_gp_start_slope(const gpc_gp_data *data, double *work, int *labels) {
-  const size_t n = data->n, k = data->k, rows = start_rows(n, k);
+  const size_t n = data->n, k = data->k, rows = gpc_gp_start_rows(n, k);
   double *z = work, *w = z + rows * k;
   for (size_t j = 0; j < k; j++)
     for (size_t i = 0; i < rows; i++)

@@ -64,10 +64,10 @@ gpc_status gpc_gp_from_stats(const gpc_basis *basis, const gpc_gp_point *point,
                              const gpc_gp_tables *tables, const double *y,
                              const gpc_gp_stats *stats, double *work, gpc_gp_grad *grad);
 
-/* One pass, every score interpolated (route "grid"). tau [n x k]: coordinates of the
- * scores. work: gpc_gp_pass_grid_work(). */
+/* One pass, every score interpolated on the line (route "grid"). work:
+ * gpc_gp_pass_grid_work(). */
 size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g, size_t m, int threads);
-void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const double *tau,
+void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
                       const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats);
 
 #endif

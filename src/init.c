@@ -6,7 +6,7 @@
 #define CALL(name, args)                                                                 \
   { #name, (DL_FUNC)&r_##name, args }
 
-SEXP r_scan(SEXP x, SEXP threads);
+SEXP r_scan(SEXP x, SEXP threads, SEXP keep);
 SEXP r_normalise(SEXP x, SEXP slack);
 SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads);
 SEXP r_log_softmax(SEXP z, SEXP threads);
@@ -51,7 +51,7 @@ SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP seed, SEXP first, SEXP count);
 SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP seed, SEXP first, SEXP count);
 
 static const R_CallMethodDef calls[] = {
-    CALL(scan, 2),
+    CALL(scan, 3),
     CALL(normalise, 2),
     CALL(softmax, 4),
     CALL(log_softmax, 2),

@@ -109,13 +109,7 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
     gpc_gp_pass_rows(data, point->mean, rows, &tables, f.psi, full ? f.rho : f.c, f.nodes,
                      labels, r_work(gpc_gp_pass_rows_work(rows, g)), &stats);
   } else {
-    double *tau = r_work(n * k), *z = r_work(n);
-    for (size_t j = 0; j < k; j++) {
-      for (size_t i = 0; i < n; i++)
-        z[i] = gpc_gp_score(data, i, j);
-      gpc_line_coordinates(&line, n, z, tau + j * n);
-    }
-    gpc_gp_pass_grid(data, point->mean, tau, &tables,
+    gpc_gp_pass_grid(data, point->mean, &line, &tables,
                      r_work(gpc_gp_pass_grid_work(n, k, g, m, data->threads)), &stats);
   }
   return gpc_gp_from_stats(basis, point, v.nodes, v.a, &tables, y, &stats,

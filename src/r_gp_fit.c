@@ -35,18 +35,6 @@ static void poll_fit(void *data) {
   }
 }
 
-/* Coordinates of all scores on the line. */
-static double *coordinates(const gpc_gp_data *data, const gpc_line *line) {
-  double *tau = r_work(data->n * data->k);
-  for (size_t j = 0; j < data->k; j++) {
-    double *column = tau + j * data->n;
-    for (size_t i = 0; i < data->n; i++)
-      column[i] = gpc_gp_score(data, i, j);
-    gpc_line_coordinates(line, data->n, column, column);
-  }
-  return tau;
-}
-
 static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t times) {
   gpc_rows *rows = (gpc_rows *)R_alloc(1, sizeof(gpc_rows));
   gpc_line fine = gpc_line_refine(line, times);
@@ -143,11 +131,8 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   while (status == GPC_TOO_COARSE) {
     vmaxset(mark);
     setup.rows = NULL;
-    setup.tau = NULL;
     if (use_rows && times > 0 && (g - 1) * times < MOST_FINE)
       setup.rows = compress(&data, &setup.line, times);
-    else
-      setup.tau = coordinates(&data, &setup.line);
     status = gpc_gp_fit(&data, &setup, poll_fit, &poll,
                         r_work(gpc_gp_fit_work(&setup, data.n, data.k)), &state, &times);
     times += times / 4;
@@ -185,9 +170,12 @@ SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
     SET_VECTOR_ELT(out, 0, shift);
     means = REAL(shift);
   }
-  double *low = r_work(data.n), *high = r_work(data.n);
+  /* given back at once, not at R's next collection; nothing in between can fail */
+  double *low = R_Calloc(data.n, double), *high = R_Calloc(data.n, double);
   gpc_gp_row_range(&data, means, low, high);
   gpc_gp_find_range(data.n, low, high, &range);
+  R_Free(low);
+  R_Free(high);
   data.shift = means;
   SEXP four = Rf_allocVector(REALSXP, 4);
   SET_VECTOR_ELT(out, 1, four);
@@ -196,7 +184,7 @@ SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
   REAL(four)[2] = range.bulk_low;
   REAL(four)[3] = range.bulk_high;
   double slope = gpc_gp_start_slope(&data, r_work(gpc_gp_start_work(data.n, data.k)),
-                                    r_work_int(data.n));
+                                    r_work_int(gpc_gp_start_rows(data.n, data.k)));
   SET_VECTOR_ELT(out, 2, Rf_ScalarReal(slope));
   UNPROTECT(1);
   return out;

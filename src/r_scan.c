@@ -46,29 +46,40 @@ static void look_at_row(size_t i, size_t n, size_t k, const double *x, row_repor
     note_row(dead, i);
 }
 
-SEXP r_scan(SEXP x, SEXP threads) {
+/* A row vector that the caller keeps, or one that is given back at once. */
+static double *row_vector(SEXP out, int place, int keep, size_t n) {
+  if (!keep)
+    return R_Calloc(n ? n : 1, double);
+  SET_VECTOR_ELT(out, place, Rf_allocVector(REALSXP, (R_xlen_t)n));
+  return REAL(VECTOR_ELT(out, place));
+}
+
+/* keep: three flags, whether row maxima, minima and sums are wanted; their positions
+ * always are. */
+SEXP r_scan(SEXP x, SEXP threads, SEXP keep) {
   size_t n, k;
   const double *data = r_matrix(x, "x", &n, &k);
-  if (k == 0)
-    Rf_error("internal error: a score matrix without columns");
+  const int cores = r_threads(threads), *kept = LOGICAL(keep);
+  if (TYPEOF(keep) != LGLSXP || XLENGTH(keep) != 3)
+    Rf_error("internal error: 'keep' must be three flags");
   static const char *names[] = {"max",         "arg",      "sum",         "lowest",
                                 "highest",     "n_nan",    "nan_rows",    "n_posinf",
                                 "posinf_rows", "n_neginf", "neginf_rows", "n_dead",
                                 "dead_rows",   "off",      "min",         ""};
   SEXP out = PROTECT(r_named_list(names));
-  SEXP row_max = Rf_allocVector(REALSXP, (R_xlen_t)n);
-  SET_VECTOR_ELT(out, 0, row_max);
   SEXP row_arg = Rf_allocVector(INTSXP, (R_xlen_t)n);
   SET_VECTOR_ELT(out, 1, row_arg);
-  SEXP row_sum = Rf_allocVector(REALSXP, (R_xlen_t)n);
-  SET_VECTOR_ELT(out, 2, row_sum);
+  double *part = r_work(2 * gpc_block_count(n, k));
+  /* kept ones first: an allocation that fails must leave nothing behind */
+  double *row_max = kept[0] ? row_vector(out, 0, 1, n) : NULL;
+  double *row_min = kept[1] ? row_vector(out, 14, 1, n) : NULL;
+  double *sum = kept[2] ? row_vector(out, 2, 1, n) : NULL;
+  row_max = row_max ? row_max : row_vector(out, 0, 0, n);
+  row_min = row_min ? row_min : row_vector(out, 14, 0, n);
+  sum = sum ? sum : row_vector(out, 2, 0, n);
   gpc_scan_range range;
-  SEXP row_min = Rf_allocVector(REALSXP, (R_xlen_t)n);
-  SET_VECTOR_ELT(out, 14, row_min);
-  gpc_scan_rows(n, k, data, r_threads(threads), REAL(row_max), INTEGER(row_arg),
-                REAL(row_min), REAL(row_sum), r_work(2 * gpc_block_count(n, k)), &range);
+  gpc_scan_rows(n, k, data, cores, row_max, INTEGER(row_arg), row_min, sum, part, &range);
   row_report nan = {0}, posinf = {0}, neginf = {0}, dead = {0};
-  const double *sum = REAL(row_sum);
   double off = 0.0; /* how far a row's sum is from 1 at most */
   for (size_t i = 0; i < n; i++) {
     double from_one = fabs(sum[i] - 1.0);
@@ -77,6 +88,12 @@ SEXP r_scan(SEXP x, SEXP threads) {
     if (!R_FINITE(sum[i]))
       look_at_row(i, n, k, data, &nan, &posinf, &neginf, &dead);
   }
+  if (!kept[0])
+    R_Free(row_max);
+  if (!kept[1])
+    R_Free(row_min);
+  if (!kept[2])
+    R_Free(sum);
   SET_VECTOR_ELT(out, 3, Rf_ScalarReal(range.lowest));
   SET_VECTOR_ELT(out, 4, Rf_ScalarReal(range.highest));
   const row_report *reports[] = {&nan, &posinf, &neginf, &dead};

@@ -234,15 +234,6 @@ static void drop_tables(tables_room t) {
   free(t.au);
 }
 
-static double *coordinates(const gpc_gp_data *data, const gpc_line *line) {
-  double *tau = doubles(data->n * data->k);
-  for (size_t j = 0; j < data->k; j++)
-    for (size_t i = 0; i < data->n; i++)
-      tau[i + j * data->n] = gpc_gp_score(data, i, j);
-  gpc_line_coordinates(line, data->n * data->k, tau, tau);
-  return tau;
-}
-
 static void range_of(const gpc_gp_data *data, double *low, double *high) {
   *low = INFINITY;
   *high = -INFINITY;
@@ -279,10 +270,8 @@ static void on_line(const gpc_gp_data *data, const place *p, int compressed,
     drop_tables(f);
     drop_rows(rows);
   } else {
-    double *tau = coordinates(data, &line);
     work = doubles(gpc_gp_pass_grid_work(data->n, data->k, g, M, data->threads));
-    gpc_gp_pass_grid(data, p->point.mean, tau, &tables, work, &stats);
-    free(tau);
+    gpc_gp_pass_grid(data, p->point.mean, &line, &tables, work, &stats);
   }
   grad_room r;
   double *rest = doubles(gpc_gp_from_stats_work(g, M));
@@ -469,22 +458,17 @@ static void fit_set(const gpc_gp_data *data, gpc_cov cov, int compressed, fitted
   f->seen.state = &f->state;
   f->seen.last = -INFINITY;
   gpc_rows *rows = NULL;
-  double *tau = NULL;
   size_t times = 4;
   f->status = GPC_TOO_COARSE;
   while (f->status == GPC_TOO_COARSE && times > 0 && times < 100) {
     drop_rows(rows);
     rows = compressed ? compress(data, &setup.line, times) : NULL;
-    if (!compressed && !tau)
-      tau = coordinates(data, &setup.line);
     setup.rows = rows;
-    setup.tau = tau;
     double *work = doubles(gpc_gp_fit_work(&setup, data->n, data->k));
     f->status = gpc_gp_fit(data, &setup, look, &f->seen, work, &f->state, &times);
     free(work);
   }
   drop_rows(rows);
-  free(tau);
   free(y);
 }
 

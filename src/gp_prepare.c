@@ -1,29 +1,24 @@
 /* gp_prepare.c: see gp_prepare.h. */
 #include "gp_prepare.h"
+#include "select.h"
 #include "softmax.h"
 #include "temperature.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Of the extremes of the rows [n], sorted so that the outward side comes last: how far
- * out the bulk reaches. A row belongs to it unless it is five times as far from the
- * median as 95 % of the rows. */
-static double reach(size_t n, const double *sorted, double sign) {
-  double median = sorted[n / 2], most = sorted[n - 1];
-  double usual = sorted[(size_t)(0.95 * (double)(n - 1))];
-  double limit = median + 5.0 * (usual - median);
-  if (!(usual > median) || most <= limit)
-    return sign * most;
-  size_t i = n - 1;
-  while (i > 0 && sorted[i] > limit)
-    i--;
-  return sign * sorted[i];
+/* Of the extremes of the rows, x [n], outward being large: how far out the bulk reaches,
+ * and in *most how far any row does. A row belongs to the bulk unless it is five times as
+ * far from the median as 95 % of the rows. x is reordered. */
+static double reach(size_t n, double *x, double *most) {
+  double median = gpc_quantile(n, x, 0.5), usual = gpc_quantile(n, x, 0.95);
+  double limit = median + 5.0 * (usual - median), bulk = -INFINITY;
+  *most = -INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    *most = fmax(*most, x[i]);
+    if (x[i] <= limit)
+      bulk = fmax(bulk, x[i]);
+  }
+  return usual > median ? bulk : *most;
 }
 
 static void range_block(const gpc_gp_data *data, size_t first, size_t rows, double *shift,
@@ -69,16 +64,13 @@ void gpc_gp_row_range(const gpc_gp_data *data, double *shift, double *low, doubl
 void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range) {
   for (size_t i = 0; i < n; i++)
     low[i] = -low[i]; /* far out is large */
-  qsort(low, n, sizeof(double), ascending);
-  qsort(high, n, sizeof(double), ascending);
-  range->lowest = -low[n - 1];
-  range->highest = high[n - 1];
-  range->bulk_low = reach(n, low, -1.0);
-  range->bulk_high = reach(n, high, 1.0);
+  range->bulk_low = -reach(n, low, &range->lowest);
+  range->lowest = -range->lowest;
+  range->bulk_high = reach(n, high, &range->highest);
 }
 
 size_t gpc_gp_start_rows(size_t n, size_t k) {
-  size_t rows = 40000 / k;
+  size_t rows = 16000 / k;
   rows = rows < 24 ? 24 : rows;
   return rows > n ? n : rows;
 }

@@ -156,15 +156,16 @@ check_whole <- function(labels) {
 
 code_whole <- function(labels, k) {
   lowest <- min(labels)
+  highest <- max(labels)
   first <- if (lowest == 0) 0L else 1L
-  if (lowest < 0 || max(labels) > first + k - 1) {
+  if (lowest < 0 || highest > first + k - 1) {
     bad <- which(labels < 0 | labels > first + k - 1)
     stop_input("labels", paste0("has values outside ", first, " to ", first + k - 1, " (",
       say_rows(bad, length(bad)), ")"),
       "Whole numbers count the columns from 1, or from 0 when a 0 occurs.")
   }
   codes <- as.integer(labels)
-  if (k == 2 && first == 1L && all(codes == 1L)) {
+  if (k == 2 && first == 1L && highest == 1) {
     warn_gpcalib("labels", paste0("`labels` are all 1 and count the classes from 1: every row ",
       "belongs to the first of two classes. If they are meant as 0/1, give a factor with both ",
       "levels."))

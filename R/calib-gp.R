@@ -48,8 +48,8 @@
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
 #' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced
-#'   over the bulk of the scores, doubled (up to 64) while the fitted lengthscale is shorter
-#'   than 1.5 spacings.
+#'   over the bulk of the scores, doubled (up to 64, and to an eighth of the number of rows) while the
+#'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Move the inducing inputs as well? Rarely worth it.
 #' @param hyper Named values to hold fixed, any of `variance`, `lengthscale`, `noise` (a
 #'   variance) and `slope`. The noise is held at 1e-6 unless given.
@@ -89,7 +89,8 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
   data <- check_calibration(scores, labels, input, weights, spec$control$threads)
   check_mean(spec, data$input)
   means <- if (spec$mean == "auto") auto_means(spec, data$input) else spec$mean
-  fits <- lapply(means, function(mean) fit_gp_floors(data, mean, spec, floor))
+  counted <- drop_weightless(data)
+  fits <- lapply(means, function(mean) fit_gp_floors(counted, mean, spec, floor))
   fit <- fits[[which.max(vapply(fits, `[[`, 0, "elbo"))]]
   if (spec$mean == "auto") {
     message("calib_gp(mean = \"auto\") took \"", fit$mean, "\": bounds ",
@@ -160,6 +161,10 @@ check_hyper <- function(hyper) {
 }
 
 check_mean <- function(spec, input) {
+  if (spec$mean == "identity" && "slope" %in% names(spec$hyper)) {
+    stop_input("hyper", "holds a slope, but that of mean = \"identity\" is 1",
+      "Leave it out, or use mean = \"linear\".")
+  }
   if (spec$mean != "log") return()
   if (input == "logits") {
     stop_input("mean", "is \"log\", which works on probabilities, but the scores are logits",
@@ -175,9 +180,21 @@ check_mean <- function(spec, input) {
 }
 
 auto_means <- function(spec, input) {
-  means <- c("linear", "identity")
+  means <- c("linear", if (!"slope" %in% names(spec$hyper)) "identity")
   raw_ok <- input == "probs" && !isTRUE(spec$center) && !"slope" %in% names(spec$hyper)
   if (raw_ok) c(means, "log") else means
+}
+
+#' Rows of weight zero are as good as absent: they shall not place the inducing inputs either
+#' @noRd
+drop_weightless <- function(data) {
+  if (is.null(data$weights) || all(data$weights > 0)) return(data)
+  rows <- data$weights > 0
+  data$scores <- data$scores[rows, , drop = FALSE]
+  data$labels <- data$labels[rows]
+  data$weights <- data$weights[rows]
+  data$scan <- scan_rows(data$scores)
+  data
 }
 
 # Fitting ---------------------------------------------------------------------------------
@@ -196,11 +213,20 @@ fit_gp_floors <- function(data, mean, spec, floor) {
   if (length(scores$floors) > 1) {
     quick <- spec
     quick$control$tol <- max(spec$control$tol, 1e-3)
+    quick$control$max_passes <- min(spec$control$max_passes, 40L)
     for (candidate in scores$floors) {
-      trial <- fit_gp(data, scores$z, mean, center, scale(candidate), quick, best, FALSE)
+      trial <- tryCatch(
+        fit_gp(data, scores$z, mean, center, scale(candidate), quick, best, FALSE),
+        gpcalib_error_numeric = identity
+      )
+      if (inherits(trial, "error")) { # another floor may do
+        failed <- trial
+        next
+      }
       spent <- spent + trial$passes
       if (is.null(best) || trial$elbo > best$elbo) best <- c(trial, floor = candidate)
     }
+    if (is.null(best)) stop(failed)
     spent <- spent - best$passes
   }
   chosen <- if (is.null(best)) scores$floors else best$floor
@@ -226,6 +252,8 @@ gp_scores <- function(data, mean, floor) {
   list(z = data$scores, floors = try_floors(smallest / 2, length(data$classes)), floored = TRUE)
 }
 
+# Few rows cannot tell a bend of the map from chance: at least eight for every inducing input, if
+# there are to be more than 16.
 most_inducing <- 64L
 
 #' Fit with as many inducing inputs as the lengthscale asks for
@@ -234,23 +262,49 @@ fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE
   threads <- spec$control$threads
   prep <- .Call(C_gp_prepare, z, data$labels, data$weights, floor, center, threads)
   names(prep$range) <- c("lowest", "highest", "low", "high")
+  prep <- check_resolution(prep, center)
   sep <- gp_slope_limit(data, z, mean, floor, spec)
   points <- if (is.null(spec$inducing)) 16L else spec$inducing
+  rows <- if (is.null(data$weights)) nrow(z) else sum(data$weights)
   passes <- 0L
   repeat {
-    may_double <- more && is.null(spec$inducing) && points < min(most_inducing, length(z))
+    may_double <- more && is.null(spec$inducing) && 2 * points <= min(most_inducing, rows / 8)
     fit <- fit_gp_once(data, z, mean, floor, spec, prep, points, sep, start, may_double)
     passes <- passes + fit$passes
     if (fit$status != "too_few") break
     points <- 2L * points
-    # the lengthscale is worth keeping; slope and variance may have made up for it
-    start <- list(hyper = c(variance = 1, lengthscale = fit$hyper[["lengthscale"]], slope = NA))
+    start <- fit # its map and hyperparameters
   }
   fit$passes <- passes
   fit$separated <- !is.null(sep)
-  fit$flat <- prep$range[["highest"]] == prep$range[["lowest"]]
+  fit$flat <- prep$flat
   fit$range <- unname(prep$range[c("lowest", "highest")])
   fit
+}
+
+#' Can the scores be told apart beside what they have in common?
+#'
+#' Scores that differ by rounding only are flat: the slope is left alone, and the range is given
+#' some width to put inducing inputs on.
+#' @noRd
+check_resolution <- function(prep, center) {
+  range <- prep$range
+  size <- max(abs(range))
+  if (size > 1e145) {
+    stop_input("scores", paste0("reach ", format(size, digits = 2), ", too far to be squared"),
+      "Divide them by a constant.")
+  }
+  if (!prep$flat && size < 1e-145) prep$flat <- TRUE
+  if (!prep$flat && range[["highest"]] - range[["lowest"]] < 1e-9 * size) {
+    stop_input("scores", paste0("differ by less than a billionth of their size (",
+      format(size, digits = 2), ")"),
+      if (center) "Rescale them." else "Subtract what they have in common, or use center = TRUE.")
+  }
+  if (!prep$flat) return(prep)
+  prep$slope <- NA
+  margin <- if (is.null(prep$shift)) 1e-6 * size else 1e-12 * max(abs(prep$shift))
+  prep$range <- range + max(0.5, margin) * c(-1, 1, -1, 1)
+  prep
 }
 
 #' Where the slope must stop when the calibration rows are separated; NULL when they are not
@@ -272,18 +326,21 @@ fit_gp_once <- function(data, z, mean, floor, spec, prep, points, sep, start, ma
   range <- prep$range
   low <- range[["low"]]
   high <- range[["high"]]
-  if (high <= low) { # all scores equal: any interval does
-    low <- low - 0.5
-    high <- high + 0.5
-  }
   inducing <- if (length(points) == 1) seq(low, high, length.out = points) else points
   width <- high - low
   spacing <- diff(range(inducing)) / (length(inducing) - 1)
   held <- spec$hyper
   holds <- function(name) name %in% names(held)
   slope <- gp_start_slope(prep$slope, mean, held, sep, start, width)
-  l_low <- min(spacing, width)
-  l_high <- 4 * width
+  # a shorter lengthscale would need a grid of thousands of nodes
+  shortest <- diff(range(inducing, low, high)) / 300
+  l_low <- max(min(spacing, width), shortest)
+  l_high <- max(4 * width, 2 * l_low)
+  if (holds("lengthscale") && held[["lengthscale"]] < shortest) {
+    stop_input("hyper", paste0("holds a lengthscale of ", format(held[["lengthscale"]], digits = 3),
+      ", less than 1/300 of the range of the scores and inducing inputs (",
+      format(300 * shortest, digits = 3), ")"), "Hold a longer one.")
+  }
   starts <- if (holds("lengthscale")) {
     held[["lengthscale"]]
   } else {
@@ -303,8 +360,14 @@ fit_gp_once <- function(data, z, mean, floor, spec, prep, points, sep, start, ma
     noise = if (holds("noise")) held[["noise"]] else 1e-6, tol = spec$control$tol,
     max_passes = spec$control$max_passes, lowest = range[["lowest"]], highest = range[["highest"]],
     bulk_low = low, bulk_high = high, step = step, rows = ncol(z) >= 24L,
-    trace = spec$control$trace
+    trace = spec$control$trace, q_mean = NULL, q_cov = NULL
   )
+  if (!is.null(start$q_mean) && length(start$inducing) < length(inducing) &&
+    !is.null(moved <- gp_transfer(start, inducing))) {
+    options$variance <- start$hyper[["variance"]]
+    options$q_mean <- moved$mean
+    options$q_cov <- moved$cov
+  }
   fit <- .Call(C_gp_fit, z, data$labels, data$weights, prep$shift, inducing, options,
     spec$control$threads)
   if (fit$status %in% c("not_pd", "not_finite")) {
@@ -314,9 +377,32 @@ fit_gp_once <- function(data, z, mean, floor, spec, prep, points, sep, start, ma
       "the bound is not finite. Check the scale of the scores."
     }), class = c("gpcalib_error_numeric", "gpcalib_error"), call = NULL))
   }
+  fit$gave_up <- fit$passes < spec$control$max_passes
   fit$hyper <- c(variance = fit$variance, lengthscale = fit$lengthscale, noise = fit$noise,
     slope = if (mean == "log") 1 else fit$slope)
   fit
+}
+
+#' The whitened posterior of a fit's map at other inducing inputs, or NULL where rounding forbids
+#' @noRd
+gp_transfer <- function(fit, inducing) {
+  hyper <- fit$hyper
+  kernel <- function(x, y) {
+    hyper[["variance"]] * exp(-outer(x, y, "-")^2 / (2 * hyper[["lengthscale"]]^2))
+  }
+  noise <- hyper[["noise"]] + 1e-12 * hyper[["variance"]]
+  factor <- function(x) chol(kernel(x, x) + diag(noise, length(x)))
+  tryCatch({
+    features <- backsolve(factor(fit$inducing), kernel(fit$inducing, inducing), transpose = TRUE)
+    root <- factor(inducing)
+    whiten <- function(x) backsolve(root, x, transpose = TRUE)
+    cov <- kernel(inducing, inducing) + diag(noise, length(inducing)) - crossprod(features) +
+      crossprod(features, fit$q_cov %*% features)
+    cov <- whiten(t(whiten(cov)))
+    cov <- (cov + t(cov)) / 2
+    chol(cov)
+    list(mean = drop(whiten(crossprod(features, fit$q_mean))), cov = cov)
+  }, error = function(e) NULL)
 }
 
 start_variance <- function(start) {
@@ -365,8 +451,13 @@ warn_gp <- function(fit) {
     warn_gpcalib("flat", "All scores of every row are equal, so that they say nothing about the map.")
   }
   if (fit$status == "not_converged") {
-    warn_gpcalib("not_converged", paste0("The fit did not converge in ", fit$passes,
-      " passes over the data (the next step promised ", format(fit$promise, digits = 2),
-      "); raise `max_passes` in gp_control()."))
+    warn_gpcalib("not_converged", paste0("The fit stopped after ", fit$passes, " passes over the data",
+      if (fit$gave_up) {
+        paste0(" because no step raised the bound any more, though ",
+          format(fit$promise, digits = 2), " nats were promised. Its bound may be improved upon.")
+      } else {
+        paste0(" with ", format(fit$promise, digits = 2),
+          " nats still promised. Raise `max_passes` in gp_control().")
+      }))
   }
 }

@@ -97,24 +97,34 @@ gp_newdata <- function(object, data) {
   } else if (object$input == "probs") {
     .Machine$double.xmin
   } else {
-    exp(-Inf)
+    0
   }
   z <- if (log_mean) data$scores else latent_scale(data$scores, object$input, floored)
-  if (!floored && object$input == "logits" && data$scan$n_neginf > 0) {
-    # a class ruled out in a fit that has seen none: as far down as a probability can be
-    z <- .Call(C_log_softmax, data$scores, data$threads)
-    floor <- .Machine$double.xmin
-  }
   floor <- if (log_mean) floor else log(floor)
-  at <- gp_centre(object, data, z, floor, floored)
+  ruled_out <- if (!floored && object$input == "logits" && data$scan$n_neginf > 0) {
+    which(data$scan$min == -Inf)
+  }
+  if (length(ruled_out)) z[ruled_out, ] <- lower_ruled_out(z[ruled_out, , drop = FALSE])
+  at <- gp_centre(object, data, z, floor, floored, ruled_out)
   c(at, list(z = z, floor = floor, log_mean = log_mean, hyper = unname(object$hyper)))
+}
+
+#' A class ruled out by -Inf in a fit that has seen none: as far down as a probability can be
+#' @noRd
+lower_ruled_out <- function(z) {
+  top <- apply(z, 1, max)
+  lowest <- top + log(rowSums(exp(z - top))) + log(.Machine$double.xmin)
+  gone <- z == -Inf
+  z[gone] <- lowest[row(z)[gone]]
+  z
 }
 
 #' Row means, range and the number of scores outside that seen in fitting
 #'
-#' For logits as they are, the scan of the checks has already seen all that is needed.
+#' For logits as they are, the scan of the checks has already seen all that is needed. Rows with
+#' classes ruled out are centred by the others, which are then where they would be without them.
 #' @noRd
-gp_centre <- function(object, data, z, floor, floored) {
+gp_centre <- function(object, data, z, floor, floored, ruled_out) {
   seen <- object$range
   if (object$input == "logits" && !floored && data$scan$n_neginf == 0) {
     shift <- if (object$center) data$scan$sum / ncol(z)
@@ -124,7 +134,18 @@ gp_centre <- function(object, data, z, floor, floored) {
       return(list(shift = shift, range = range, outside = 0))
     }
   }
-  .Call(C_gp_centre, z, floor, object$center, seen[1], seen[2], data$threads)
+  at <- .Call(C_gp_centre, z, floor, object$center, seen[1], seen[2], data$threads)
+  if (length(ruled_out) && object$center) {
+    rest <- data$scores[ruled_out, , drop = FALSE]
+    rest[rest == -Inf] <- NA
+    before <- z[ruled_out, , drop = FALSE] - at$shift[ruled_out]
+    at$shift[ruled_out] <- rowMeans(rest, na.rm = TRUE)
+    after <- z[ruled_out, , drop = FALSE] - at$shift[ruled_out]
+    outside <- function(x) sum(x < seen[1] | x > seen[2])
+    at$outside <- at$outside - outside(before) + outside(after)
+    at$range <- range(at$range, after)
+  }
+  at
 }
 
 warn_outside <- function(at) {

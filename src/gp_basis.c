@@ -81,7 +81,7 @@ void gpc_basis_grad_add(const gpc_basis *basis, size_t n, const double *z,
       sum2 += bk * d * d;
     }
     grad->s2 += sum0 / s2;
-    grad->l += sum2 / (l * l * l);
+    grad->l += sum2 / (l * l) / l;
     grad->w[j] += sum1 / (l * l);
   }
 }
@@ -118,7 +118,7 @@ void gpc_basis_grad_finish(const gpc_basis *basis, gpc_basis_grad *grad) {
       double d = basis->w[i] - basis->w[j], r = gpc_exp_nonpos(scale * d * d);
       double both = -0.5 * (kbar[i + m * j] + kbar[j + m * i]);
       grad->s2 += both * r;
-      grad->l += both * hyper.s2 * r * d * d / (hyper.l * hyper.l * hyper.l);
+      grad->l += both * hyper.s2 * r * (d / hyper.l) * (d / hyper.l) / hyper.l;
       grad->w[i] -= 2.0 * both * hyper.s2 * r * d / (hyper.l * hyper.l);
     }
   }

@@ -23,10 +23,12 @@ typedef struct {
   double short_l; /* a lengthscale below this wants more inducing inputs; 0: go on
                      regardless */
   int max_passes;
-  double tol; /* nats: stop when the surrogate promises less */
+  double tol;    /* nats: stop when the surrogate promises less */
+  int may_halve; /* ask for a finer line when interpolation costs too much? */
 } gpc_gp_setup;
 
-/* In: a start (hyper, slope, inducing; q_mean and passes when `warm`). Out: the fit. */
+/* In: a start (hyper, slope, inducing; q_mean, q_cov and passes when `warm`). Out: the
+ * fit. */
 typedef struct {
   gpc_surrogate_point point;
   double elbo;
@@ -35,19 +37,20 @@ typedef struct {
   int warm; /* q_mean and q_cov are a start worth keeping */
 } gpc_gp_state;
 
-/* What a poll can look at. */
+/* What a TOO_COARSE asks for: */
 typedef struct {
-  const gpc_gp_state *state;
-  int rejected;
-} gpc_gp_progress;
+  size_t times; /* fine cells per cell of the compressed rows; 0: do not compress */
+  int halve;    /* the line itself is too coarse: halve its step */
+} gpc_gp_finer;
 
-size_t gpc_gp_fit_work(const gpc_gp_setup *setup, size_t n, size_t k);
+size_t gpc_gp_fit_work(const gpc_gp_data *data, const gpc_gp_setup *setup);
 
 /* GPC_OK, GPC_NOT_CONVERGED, GPC_NOT_PD, GPC_NOT_FINITE; GPC_TOO_FEW as soon as it is
  * clear that the lengthscale is shorter than short_l; or GPC_TOO_COARSE: exp(psi) has
- * become too steep for the compressed rows: state holds the best point so far; compress
- * again with *times fine cells and call again with warm set. */
+ * become too steep for the compressed rows, or the map too bent for the line: state holds
+ * the best point so far; do what *finer says and call again. */
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_poll poll,
-                      void *poll_data, double *work, gpc_gp_state *state, size_t *times);
+                      void *poll_data, double *work, gpc_gp_state *state,
+                      gpc_gp_finer *finer);
 
 #endif

@@ -3,29 +3,63 @@
 
 #include <math.h>
 
-static double to_line(const gpc_line *line, double z) {
-  return line->bent ? asinh((z - line->centre) / line->half) : z;
+static double bend(const gpc_line *line, double u) {
+  double part = fabs(u) < 1e8 ? u / sqrt(1.0 + u * u) : copysign(1.0, u);
+  return asinh(u) + line->dense * part;
 }
 
-int gpc_line_make(double lowest, double highest, double bulk_low, double bulk_high,
-                  double step, size_t most, gpc_line *line) {
-  line->bent = 0;
-  line->centre = 0.5 * (bulk_low + bulk_high);
-  line->half = 0.5 * (bulk_high - bulk_low);
-  if (!(line->half > 0.0))
-    line->half = step;
-  line->step = step;
-  if ((highest - lowest) / step + GPC_STENCIL + 2 * GPC_PAD + 1 > (double)most) {
-    /* dz/dx = half cosh(x) is at most sqrt(2) half in the bulk, where |x| <= asinh(1) */
-    line->bent = 1;
-    line->step = step / (sqrt(2.0) * line->half);
+/* u with bend(u) = x. For u > 0 the map is concave, so that Newton's steps from a point
+ * on the left never overshoot. */
+static double unbend(const gpc_line *line, double x) {
+  const double far = fabs(x), dense = line->dense;
+  double u = fmax(far / (1.0 + dense), far > dense ? sinh(far - dense) : 0.0);
+  for (int i = 0; i < 100 && u < 1e8; i++) {
+    double r = 1.0 / sqrt(1.0 + u * u), move = far - bend(line, u);
+    move /= r * (1.0 + dense * r * r);
+    u += move;
+    if (!(move > 1e-15 * u))
+      break;
   }
+  return copysign(u, x);
+}
+
+static double to_line(const gpc_line *line, double z) {
+  return line->bent ? bend(line, (z - line->centre) / line->half) : z;
+}
+
+/* Set the number of nodes and their origin for the line's step; 0 if more than `most`. */
+static int span(double lowest, double highest, size_t most, gpc_line *line) {
   double first = to_line(line, lowest), last = to_line(line, highest);
-  double cells = ceil((last - first) / line->step) + 1.0;
-  if (!(cells + GPC_STENCIL + 2 * GPC_PAD <= (double)most))
+  double nodes = ceil((last - first) / line->step) + 1.0 + GPC_STENCIL + 2 * GPC_PAD;
+  if (!(nodes <= (double)most))
     return 0;
-  line->g = (size_t)cells + GPC_STENCIL + 2 * GPC_PAD;
+  line->g = (size_t)nodes;
   line->origin = first - (GPC_LEFT + GPC_PAD + 0.5) * line->step;
+  return 1;
+}
+
+#define AROUND 30.0      /* steps around the bulk that are as dense as the bulk */
+#define EDGE (2.0 / 3.0) /* u at their end */
+
+int gpc_line_make(double lowest, double highest, double bulk_low, double bulk_high,
+                  double step, double growth, size_t most, gpc_line *line) {
+  gpc_line even = {0, 0.0, step, 0, 0.0, 0.0, 0.0}, bent = even;
+  bent.bent = 1;
+  bent.centre = 0.5 * (bulk_low + bulk_high);
+  bent.half = (0.5 * (bulk_high - bulk_low) + AROUND * step) / EDGE;
+  /* dz = step where u = EDGE, and dz / z = growth far out (or less) */
+  const double r = 1.0 / sqrt(1.0 + EDGE * EDGE), cells = bent.half / step;
+  bent.dense = fmax((growth * cells / r - 1.0) / (r * r), 0.0);
+  bent.step = r * (1.0 + bent.dense * r * r) / cells;
+  int has_even = span(lowest, highest, most, &even);
+  if (has_even && even.g < 300) {
+    *line = even;
+    return 1;
+  }
+  int has_bent = span(lowest, highest, most, &bent);
+  if (!has_even && !has_bent)
+    return 0;
+  *line = has_bent && (!has_even || 10 * bent.g < 7 * even.g) ? bent : even;
   return 1;
 }
 
@@ -38,20 +72,23 @@ gpc_line gpc_line_refine(const gpc_line *line, size_t times) {
 
 double gpc_line_node(const gpc_line *line, size_t j) {
   double x = line->origin + (double)j * line->step;
-  return line->bent ? line->centre + line->half * sinh(x) : x;
+  return line->bent ? line->centre + line->half * unbend(line, x) : x;
 }
 
 void gpc_line_coordinates(const gpc_line *line, size_t count, const double *z,
                           double *tau) {
   const double inv = 1.0 / line->step, origin = line->origin;
-  if (line->bent) {
+  const double low = GPC_LEFT, high = (double)line->g - (GPC_STENCIL - GPC_LEFT);
+  if (line->bent)
     for (size_t i = 0; i < count; i++)
-      tau[i] = (to_line(line, z[i]) - origin) * inv;
-    return;
-  }
+      tau[i] = to_line(line, z[i]);
+  const double *x = line->bent ? tau : z;
 #pragma omp simd
-  for (size_t i = 0; i < count; i++)
-    tau[i] = (z[i] - origin) * inv;
+  for (size_t i = 0; i < count; i++) {
+    double t = (x[i] - origin) * inv;
+    t = t > low ? t : low;
+    tau[i] = t < high ? t : high;
+  }
 }
 
 /* 1 / (2 q prod_{i != q} (q^2 - i^2)) for the half-integers q, i = 1/2, ..., 11/2. */

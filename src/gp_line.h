@@ -6,8 +6,12 @@
  * become sums over nodes, and the adjoint is the same weights scattered.
  *
  * Nodes are even in z, or, when a few scores lie far outside the bulk, even in
- * asinh((z - centre) / half), which is nearly linear in the bulk and logarithmic outside.
- */
+ *
+ *   x(z) = asinh(u) + dense u / sqrt(1 + u^2),   u = (z - centre) / half,
+ *
+ * which is nearly linear in the bulk and logarithmic outside: there the distance of two
+ * nodes grows with that from the bulk. At a distance d only lengthscales beyond about d /
+ * 7 have features left, so that d / 12 between nodes loses nothing. */
 #ifndef GPC_GP_LINE_H
 #define GPC_GP_LINE_H
 
@@ -23,14 +27,15 @@ typedef struct {
   size_t g; /* number of nodes */
   double origin, step;
   int bent;
-  double centre, half;
+  double centre, half, dense;
 } gpc_line;
 
 /* A line whose stencils cover [lowest, highest], with nodes at most `step` apart over the
- * bulk [bulk_low, bulk_high]: even in z if that takes at most `most` nodes, bent
- * otherwise. Returns 0 if even the bent one would need more than `most`. */
+ * bulk [bulk_low, bulk_high] and 30 steps around it: even in z, or bent when that saves a
+ * good part of the nodes; far out two nodes are then `growth` times their distance from
+ * the bulk apart. Returns 0 if more than `most` nodes would be needed. */
 int gpc_line_make(double lowest, double highest, double bulk_low, double bulk_high,
-                  double step, size_t most, gpc_line *line);
+                  double step, double growth, size_t most, gpc_line *line);
 
 /* A line on the same nodes with `times` - 1 more between each two. */
 gpc_line gpc_line_refine(const gpc_line *line, size_t times);
@@ -38,7 +43,8 @@ gpc_line gpc_line_refine(const gpc_line *line, size_t times);
 /* z of node j. */
 double gpc_line_node(const gpc_line *line, size_t j);
 
-/* Coordinates tau [count] of scores z [count] (in place is fine). */
+/* Coordinates tau [count] of scores z [count] (in place is fine), held where a stencil
+ * fits: rounding, or a score that is no number, leads to the ends and not beyond. */
 void gpc_line_coordinates(const gpc_line *line, size_t count, const double *z,
                           double *tau);
 

@@ -20,10 +20,8 @@ static size_t chunk_doubles(size_t k, size_t g) {
   return k * ROWS * (GPC_STENCIL + 4) + g;
 }
 
-size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g, size_t m, int threads) {
-  (void)m;
-  (void)threads;
-  return gpc_gp_chunks(n) * (gpc_gp_stats_size(g) + chunk_doubles(k, g));
+size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g) {
+  return gpc_gp_chunks(n, g) * (gpc_gp_stats_size(g) + chunk_doubles(k, g));
 }
 
 static void carve(size_t k, size_t g, double *block, chunk_work *work) {
@@ -151,7 +149,7 @@ static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const gpc_line *l
 
 void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
                       const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats) {
-  const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n);
+  const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n, g);
   const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(data->k, g);
   const int threads = data->threads;
   double *rest = work + chunks * size;

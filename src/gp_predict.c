@@ -221,7 +221,7 @@ static void cross_direct(const gpc_gp_lookup *lookup, size_t k, size_t rows, int
 
 /* Where the next terms of the expansion may exceed this, the row is integrated instead.
  */
-#define DELTA_ERROR 2e-4
+#define DELTA_ERROR 1e-4
 
 /* Eight times the size of those terms for a class of probability s. */
 static inline double next_terms(double s, double d) {

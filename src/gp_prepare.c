@@ -4,6 +4,7 @@
 #include "softmax.h"
 #include "temperature.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Of the extremes of the rows, x [n], outward being large: how far out the bulk reaches,
@@ -59,6 +60,15 @@ void gpc_gp_row_range(const gpc_gp_data *data, double *shift, double *low, doubl
     size_t first = b * step, rows = n - first < step ? n - first : step;
     range_block(data, first, rows, shift, low, high);
   }
+}
+
+int gpc_gp_is_flat(size_t n, const double *shift, const double *low, const double *high) {
+  for (size_t i = 0; i < n; i++) {
+    double scale = fmax(fabs(low[i]), fabs(high[i])) + (shift ? fabs(shift[i]) : 0.0);
+    if (high[i] - low[i] > 64.0 * DBL_EPSILON * scale)
+      return 0;
+  }
+  return 1;
 }
 
 void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range) {

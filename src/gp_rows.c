@@ -31,23 +31,18 @@ size_t gpc_rows_times(size_t g, const double *psi) {
 static void coordinates(const gpc_gp_data *data, const gpc_line *line, size_t first,
                         size_t rows, double *tau) {
   const size_t n = data->n, k = data->k;
-  const double floor = data->floor, inv = 1.0 / line->step;
-  double base[ROWS];
-  for (size_t i = 0; i < rows; i++)
-    base[i] =
-        (data->shift ? data->shift[first + i] : 0.0) + (line->bent ? 0.0 : line->origin);
+  const double floor = data->floor;
+  double shift[ROWS] = {0};
+  if (data->shift)
+    memcpy(shift, data->shift + first, rows * sizeof(double));
   for (size_t j = 0; j < k; j++) {
     const double *z = data->z + first + j * n;
     for (size_t i = 0; i < rows; i++) {
       double v = z[i] < floor ? floor : z[i];
-      tau[i * k + j] = (v - base[i]) * inv;
+      tau[i * k + j] = v - shift[i];
     }
   }
-  if (line->bent)
-    for (size_t i = 0; i < rows * k; i++)
-      tau[i] *= line->step;
-  if (line->bent)
-    gpc_line_coordinates(line, rows * k, tau, tau);
+  gpc_line_coordinates(line, rows * k, tau, tau);
 }
 
 /* Moments of a row's scores about the middles of the fine cells they lie in:
@@ -224,7 +219,7 @@ static size_t chunk_doubles(const gpc_rows *rows, size_t g) {
 }
 
 size_t gpc_gp_pass_rows_work(const gpc_rows *rows, size_t g) {
-  return gpc_gp_chunks(rows->n) * (gpc_gp_stats_size(g) + chunk_doubles(rows, g)) +
+  return gpc_gp_chunks(rows->n, g) * (gpc_gp_stats_size(g) + chunk_doubles(rows, g)) +
          2 * rows->fine.g;
 }
 
@@ -318,7 +313,8 @@ void gpc_gp_pass_rows(const gpc_gp_data *data, gpc_mean mean, const gpc_rows *ro
                       const gpc_gp_tables *tables, const double *psi_fine,
                       const double *r_fine, const double *fine_nodes, double labels,
                       double *work, gpc_gp_stats *stats) {
-  const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n), fine = rows->fine.g;
+  const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n, g),
+               fine = rows->fine.g;
   const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(rows, g);
   const int threads = data->threads;
   double *e = work + chunks * size, *er = e + fine, *rest = er + fine, top = -INFINITY;

@@ -5,9 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-size_t gpc_gp_chunks(size_t n) {
-  size_t chunks = n / 128 + 1;
-  return chunks > 16 ? 16 : chunks;
+size_t gpc_gp_chunks(size_t n, size_t g) {
+  size_t chunks = n / 128 + 1, most = 4000000 / (g * g + 1); /* 32 MB of sums */
+  most = most < 2 ? 2 : most > 16 ? 16 : most;
+  return chunks > most ? most : chunks;
 }
 
 size_t gpc_gp_stats_size(size_t g) { return 2 + 3 * g + g * g; }
@@ -96,6 +97,29 @@ double gpc_gp_labels(const gpc_gp_data *data, gpc_mean mean, const gpc_line *lin
       logs += w * log(z);
   }
   return logs;
+}
+
+void gpc_gp_touched(const gpc_gp_data *data, const gpc_line *line, double *touched) {
+  memset(touched, 0, line->g * sizeof(double));
+  /* cells first: tau lies between the nodes at its cell and the next */
+  for (size_t j = 0; j < data->k; j++)
+    for (size_t i = 0; i < data->n; i++) {
+      if (gpc_gp_weight(data, i) == 0.0)
+        continue;
+      double z = gpc_gp_score(data, i, j), tau;
+      gpc_line_coordinates(line, 1, &z, &tau);
+      touched[(size_t)tau] = 1.0;
+    }
+  const size_t before = GPC_LEFT + 1 + GPC_PAD, after = GPC_STENCIL - GPC_LEFT + GPC_PAD;
+  for (size_t i = 0; i < line->g; i++) {
+    if (touched[i] != 1.0)
+      continue;
+    size_t from = i > before ? i - before : 0, to = i + after;
+    to = to < line->g ? to : line->g;
+    for (size_t q = from; q < to; q++)
+      if (touched[q] == 0.0)
+        touched[q] = 2.0; /* reached, not a cell of its own */
+  }
 }
 
 size_t gpc_gp_from_stats_work(size_t g, size_t m) {

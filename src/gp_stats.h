@@ -36,8 +36,9 @@ typedef struct {
 } gpc_gp_stats;
 
 /* Rows are handled in this many chunks, each with sums of its own that are added in
- * order: a number that depends on n alone, so that threads do not change the answer. */
-size_t gpc_gp_chunks(size_t n);
+ * order: a number that depends on the data alone, so that threads do not change the
+ * answer. */
+size_t gpc_gp_chunks(size_t n, size_t g);
 
 size_t gpc_gp_stats_size(size_t g);
 void gpc_gp_stats_carve(size_t g, double *block, gpc_gp_stats *stats);
@@ -55,6 +56,10 @@ void gpc_gp_stats_row(const gpc_gp_tables *tables, double w, const double *p, si
 double gpc_gp_labels(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
                      double *y);
 
+/* touched [g] := 1 for the nodes that the stencils of any score of weight reach (with
+ * GPC_PAD to spare, for the rows' finer line), otherwise 0. */
+void gpc_gp_touched(const gpc_gp_data *data, const gpc_line *line, double *touched);
+
 /* Bound and gradient at a point from the stats gathered there with S = point->q_cov.
  * nodes [g] are the z of the nodes, a [g x m] and rho [g] the features there, tables
  * those of the pass. work: gpc_gp_from_stats_work(g, m). */
@@ -66,7 +71,7 @@ gpc_status gpc_gp_from_stats(const gpc_basis *basis, const gpc_gp_point *point,
 
 /* One pass, every score interpolated on the line (route "grid"). work:
  * gpc_gp_pass_grid_work(). */
-size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g, size_t m, int threads);
+size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g);
 void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
                       const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats);
 

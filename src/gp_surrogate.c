@@ -16,6 +16,7 @@ typedef struct {
   gpc_basis_grad grad;
   double *x, *x_new, *gx, *gx_new, *dir, *hess; /* BFGS: [2 + m], hess [(2 + m)^2] */
   double *low, *high;
+  double unit; /* of the inducing inputs among the x */
 } surrogate_work;
 
 size_t gpc_surrogate_work(size_t g, size_t m) {
@@ -95,7 +96,8 @@ static double uncertainty_terms(const gpc_surrogate *sur, const surrogate_work *
 
 /* Cholesky factor of lhs [x x x] (lower triangle given). Interpolation leaves W positive
  * only up to rounding, which a large variance magnifies, and rows may say nothing of the
- * slope: a ridge that grows until the factor exists. */
+ * slope: a ridge that grows until the factor exists. The slope's row has been scaled so
+ * that its diagonal is the largest. */
 static gpc_status factor_lhs(size_t x, int with_slope, surrogate_work *t) {
   double *lhs = t->lhs, largest = 0.0;
   gpc_symmetrise(x, lhs); /* the upper triangle keeps the matrix for another try */
@@ -117,16 +119,43 @@ static gpc_status factor_lhs(size_t x, int with_slope, surrogate_work *t) {
   return GPC_NOT_PD;
 }
 
-/* out [g] := (W + damping diag(mass) + bend extra extra') x. */
+/* Measure the slope in units that make its diagonal the largest one, whatever the scale
+ * of the scores: the ridge must not outweigh it. Returns the unit. */
+static double scale_slope(const gpc_surrogate *sur, surrogate_work *t) {
+  const size_t m = sur->m, x = m + 1;
+  double largest = 1.0, own = t->lhs[m + x * m], far = 0.0;
+  for (size_t i = 0; i < m; i++)
+    largest = fmax(largest, t->lhs[i + x * i]);
+  for (size_t i = 0; i < sur->g; i++)
+    far = fmax(far, fabs(sur->nodes[i]));
+  /* rows that say nothing of the slope leave only rounding there */
+  double scale = own > 0.0 ? sqrt(largest) / sqrt(own) : 0.0;
+  if (!(scale * far > 0.0 && scale * far < 1e8 * sqrt(largest)))
+    scale = 1.0 / fmax(far, 1e-300);
+  for (size_t j = 0; j < m; j++)
+    t->lhs[m + x * j] *= scale;
+  t->lhs[m + x * m] = own * scale * scale;
+  t->rhs[m] *= scale;
+  return scale;
+}
+
+/* out [g] += E x. */
+static void add_extra(const gpc_surrogate *sur, const double *x, double *out) {
+  const size_t g = sur->g;
+  for (size_t e = 0; e < sur->extras; e++) {
+    const double *extra = sur->extra + g * e;
+    const double along = sur->bend[e] * dot(g, extra, x);
+    for (size_t i = 0; i < g; i++)
+      out[i] += along * extra[i];
+  }
+}
+
+/* out [g] := (W + damping diag(mass) + E) x. */
 static void damped(const gpc_surrogate *sur, const double *x, double *out) {
   gpc_symm(sur->g, 1, sur->w, x, out);
   for (size_t i = 0; i < sur->g; i++)
     out[i] += sur->damping * sur->mass[i] * x[i];
-  if (sur->extra) {
-    const double along = sur->bend * dot(sur->g, sur->extra, x);
-    for (size_t i = 0; i < sur->g; i++)
-      out[i] += along * sur->extra[i];
-  }
+  add_extra(sur, x, out);
 }
 
 /* The best m for a given slope, or the best m and slope together. Maximises
@@ -148,13 +177,12 @@ static gpc_status solve_mean(const gpc_surrogate *sur, int with_slope, surrogate
   if (with_slope)
     damped(sur, sur->nodes, wz);
   const double *wa = t->wa;
-  if (sur->damping > 0.0 || sur->extra) { /* t->ga is free until the gradient */
+  if (sur->damping > 0.0 || sur->extras) { /* t->ga is free until the gradient */
     for (size_t j = 0; j < m; j++) {
       const double *a = t->a + g * j;
-      const double along = sur->extra ? sur->bend * dot(g, sur->extra, a) : 0.0;
       for (size_t i = 0; i < g; i++)
-        t->ga[i + g * j] = t->wa[i + g * j] + sur->damping * sur->mass[i] * a[i] +
-                           (sur->extra ? along * sur->extra[i] : 0.0);
+        t->ga[i + g * j] = t->wa[i + g * j] + sur->damping * sur->mass[i] * a[i];
+      add_extra(sur, a, t->ga + g * j);
     }
     wa = t->ga;
   }
@@ -166,13 +194,14 @@ static gpc_status solve_mean(const gpc_surrogate *sur, int with_slope, surrogate
     }
   for (size_t i = 0; i < x; i++)
     t->rhs[i] = dot(g, i < m ? t->a + g * i : sur->nodes, target);
+  const double scale = with_slope ? scale_slope(sur, t) : 1.0;
   gpc_status status = factor_lhs(x, with_slope, t);
   if (status != GPC_OK)
     return status;
   gpc_chol_solve(x, t->lhs, t->rhs);
   memcpy(point->q_mean, t->rhs, m * sizeof(double));
   if (with_slope)
-    point->slope = t->rhs[m];
+    point->slope = scale * t->rhs[m];
   return GPC_OK;
 }
 
@@ -223,14 +252,16 @@ static void gradient(const gpc_surrogate *sur, surrogate_work *t,
   gpc_basis_grad_finish(&t->basis, &t->grad);
   gx[0] = t->grad.s2 * point->hyper.s2;
   gx[1] = t->grad.l * point->hyper.l;
-  memcpy(gx + 2, t->grad.w, m * sizeof(double));
+  for (size_t i = 0; i < m; i++)
+    gx[2 + i] = t->grad.w[i] * t->unit;
 }
 
-static void set_point(const double *x, size_t dim, gpc_surrogate_point *point) {
+static void set_point(const double *x, size_t dim, const surrogate_work *t,
+                      gpc_surrogate_point *point) {
   point->hyper.s2 = exp(x[0]);
   point->hyper.l = exp(x[1]);
   for (size_t i = 2; i < dim; i++)
-    point->inducing[i - 2] = x[i];
+    point->inducing[i - 2] = x[i] * t->unit;
 }
 
 /* Box around the start; coordinates that are held have no room. */
@@ -252,11 +283,13 @@ static size_t set_box(const gpc_surrogate *sur, const gpc_surrogate_box *box,
     least = fmin(least, point->inducing[i]);
     most = fmax(most, point->inducing[i]);
   }
-  double spacing = m > 1 ? (most - least) / (double)(m - 1) : point->hyper.l;
+  t->unit = m > 1 ? (most - least) / (double)(m - 1) : point->hyper.l;
+  if (!(t->unit > 0.0))
+    t->unit = point->hyper.l;
   for (size_t i = 2; i < dim; i++) {
-    t->x[i] = point->inducing[i - 2];
-    t->low[i] = t->x[i] - box->radius * spacing;
-    t->high[i] = t->x[i] + box->radius * spacing;
+    t->x[i] = point->inducing[i - 2] / t->unit;
+    t->low[i] = t->x[i] - box->radius;
+    t->high[i] = t->x[i] + box->radius;
   }
   return dim;
 }
@@ -337,6 +370,7 @@ gpc_status gpc_surrogate_maximise(const gpc_surrogate *sur, const gpc_surrogate_
   gradient(sur, &t, point, t.gx);
   reset_hessian(dim, &t);
   for (int step_no = 0; step_no < box->max_steps; step_no++) {
+    gpc_call_poll(box->poll, box->poll_data);
     double slope = direction(dim, &t);
     if (!(slope > 0.0)) {
       reset_hessian(dim, &t);
@@ -351,7 +385,7 @@ gpc_status gpc_surrogate_maximise(const gpc_surrogate *sur, const gpc_surrogate_
         t.x_new[i] = fmin(fmax(t.x[i] + step * t.dir[i], t.low[i]), t.high[i]);
         first_order += t.gx[i] * (t.x_new[i] - t.x[i]);
       }
-      set_point(t.x_new, dim, point);
+      set_point(t.x_new, dim, &t, point);
       if (evaluate(sur, &t, point) == GPC_OK &&
           point->value >= value + 1e-4 * first_order) {
         gain = point->value - value;
@@ -368,7 +402,7 @@ gpc_status gpc_surrogate_maximise(const gpc_surrogate *sur, const gpc_surrogate_
     if (gain < box->tol)
       break;
   }
-  set_point(t.x, dim, point);
+  set_point(t.x, dim, &t, point);
   return finish(sur, &t, point);
 }
 

@@ -26,11 +26,10 @@ typedef struct {
   const double *psi0;  /* [g] */
   const double
       *mass; /* [g] not negative, a bound for |b|: where W vanishes, softmaxes saturate */
-  double
-      damping; /* in d'W d, W + damping diag(mass) + bend extra extra' takes W's place */
-  const double
-      *extra; /* [g] or NULL: curvature that W lacks, seen from the last pass to this */
-  double bend;
+  double damping; /* in d'W d, W + damping diag(mass) + E takes W's place, */
+  size_t extras;  /* E = sum_i bend_i extra_i extra_i': curvature that W lacks, seen */
+  const double *extra; /* [g x extras] from pass to pass */
+  const double *bend;  /* [extras] */
   int slope_free;
   double slope_low, slope_high;
 } gpc_surrogate;
@@ -52,7 +51,9 @@ typedef struct {
   double radius;
   double s2_low, s2_high, l_low, l_high; /* outer limits, natural scale */
   int max_steps;
-  double tol; /* gain below which to stop */
+  double tol;    /* gain below which to stop */
+  gpc_poll poll; /* called once per step; with many inducing inputs steps are long */
+  void *poll_data;
 } gpc_surrogate_box;
 
 size_t gpc_surrogate_work(size_t g, size_t m);

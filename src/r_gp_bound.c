@@ -86,7 +86,7 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
     w_high = basis->w[i] > w_high ? basis->w[i] : w_high;
   }
   range_of_scores(data, &lowest, &highest);
-  if (!gpc_line_make(lowest, highest, w_low, w_high, step, 4000, &line))
+  if (!gpc_line_make(lowest, highest, w_low, w_high, step, 1.0 / 30.0, 4000, &line))
     return GPC_NOT_CONVERGED;
   const size_t g = line.g;
   node_values v = on_nodes(&line, basis, point);
@@ -110,7 +110,7 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
                      labels, r_work(gpc_gp_pass_rows_work(rows, g)), &stats);
   } else {
     gpc_gp_pass_grid(data, point->mean, &line, &tables,
-                     r_work(gpc_gp_pass_grid_work(n, k, g, m, data->threads)), &stats);
+                     r_work(gpc_gp_pass_grid_work(n, k, g)), &stats);
   }
   return gpc_gp_from_stats(basis, point, v.nodes, v.a, &tables, y, &stats,
                            r_work(gpc_gp_from_stats_work(g, m)), grad);

@@ -30,8 +30,10 @@ static void poll_fit(void *data) {
   const poll_state *poll = data;
   if (poll->trace) {
     const gpc_surrogate_point *at = &poll->state->point;
-    Rprintf("pass %3d  elbo %.6f  variance %.4g  lengthscale %.4g  slope %.4g\n",
-            poll->state->passes, poll->state->elbo, at->hyper.s2, at->hyper.l, at->slope);
+    Rprintf("pass %3d  elbo %.6f  promise %.2g  variance %.4g  lengthscale %.4g  slope "
+            "%.4g\n",
+            poll->state->passes, poll->state->elbo, poll->state->promise, at->hyper.s2,
+            at->hyper.l, at->slope);
   }
 }
 
@@ -52,6 +54,37 @@ static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t 
 }
 
 #define MOST_FINE 6000
+#define MOST_NODES 4000
+
+static void set_labels(const gpc_gp_data *data, gpc_gp_setup *setup) {
+  double *y = r_work(setup->line.g);
+  setup->logs = gpc_gp_labels(data, setup->mean, &setup->line, y);
+  setup->y = y;
+}
+
+/* The line, with *step between its nodes, which is halved for the next time. Returns how
+ * finely the rows are to be compressed for the slope to begin with. */
+static size_t lay_line(const gpc_gp_data *data, SEXP options, double *step,
+                       const gpc_gp_state *state, gpc_gp_setup *setup) {
+  const double lowest = number(options, "lowest"), highest = number(options, "highest");
+  const double low = number(options, "bulk_low"), high = number(options, "bulk_high");
+  gpc_line next;
+  if (!gpc_line_make(lowest, highest, low, high, *step, 1.0 / 12.0, MOST_NODES,
+                     &setup->line))
+    Rf_error("internal error: the grid would need too many nodes");
+  *step *= 0.5;
+  setup->may_halve =
+      gpc_line_make(lowest, highest, low, high, *step, 1.0 / 12.0, MOST_NODES / 2, &next);
+  set_labels(data, setup);
+  const size_t g = setup->line.g;
+  double *psi = r_work(g);
+  for (size_t i = 0; i < g; i++) /* room for a slope that grows, or a bend */
+    psi[i] = setup->mean == GPC_MEAN_LOG
+                 ? 0.0
+                 : 1.3 * state->point.slope * gpc_line_node(&setup->line, i);
+  size_t times = gpc_rows_times(g, psi);
+  return times == 0 ? 0 : times < 2 ? 2 : times;
+}
 
 SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP options,
               SEXP threads) {
@@ -80,6 +113,7 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   setup.box.l_low = number(options, "lengthscale_low");
   setup.box.l_high = number(options, "lengthscale_high");
   setup.box.max_steps = 30;
+  setup.box.poll = r_poll;
   setup.short_l = number(options, "short_lengthscale");
   setup.tol = number(options, "tol");
   setup.box.tol = 0.1 * setup.tol;
@@ -110,32 +144,32 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   state.point.q_cov = REAL(q_cov);
   memset(REAL(q_mean), 0, m * sizeof(double));
   memset(REAL(q_cov), 0, m * m * sizeof(double));
+  SEXP q_start = element(options, "q_mean");
+  if (q_start != R_NilValue) {
+    memcpy(REAL(q_mean), r_doubles(q_start, "q_mean", (R_xlen_t)m), m * sizeof(double));
+    memcpy(REAL(q_cov), r_doubles(element(options, "q_cov"), "q_cov", (R_xlen_t)(m * m)),
+           m * m * sizeof(double));
+    state.warm = 1;
+  }
   gpc_status status = GPC_TOO_COARSE;
-  if (!gpc_line_make(number(options, "lowest"), number(options, "highest"),
-                     number(options, "bulk_low"), number(options, "bulk_high"),
-                     number(options, "step"), 4000, &setup.line))
-    Rf_error("internal error: the grid would need too many nodes");
-  const size_t g = setup.line.g;
-  double *y = r_work(g), *psi = r_work(g);
-  setup.logs = gpc_gp_labels(&data, setup.mean, &setup.line, y);
-  setup.y = y;
-  for (size_t i = 0; i < g; i++) /* room for a slope that grows, or a bend */
-    psi[i] = setup.mean == GPC_MEAN_LOG
-                 ? 0.0
-                 : 1.3 * state.point.slope * gpc_line_node(&setup.line, i);
-  size_t times = gpc_rows_times(g, psi);
-  times = times == 0 ? 0 : times < 2 ? 2 : times;
-  int use_rows = flag(options, "rows");
+  double step = number(options, "step");
+  gpc_gp_finer finer = {0, 1};
+  setup.may_halve = 1;
+  const int use_rows = flag(options, "rows");
   const void *mark = vmaxget();
   poll_state poll = {&state, flag(options, "trace")};
   while (status == GPC_TOO_COARSE) {
     vmaxset(mark);
+    if (finer.halve)
+      finer.times = lay_line(&data, options, &step, &state, &setup);
+    else /* the line stays, but its tables have been given back */
+      set_labels(&data, &setup);
     setup.rows = NULL;
-    if (use_rows && times > 0 && (g - 1) * times < MOST_FINE)
-      setup.rows = compress(&data, &setup.line, times);
+    if (use_rows && finer.times > 0 && (setup.line.g - 1) * finer.times < MOST_FINE)
+      setup.rows = compress(&data, &setup.line, finer.times);
     status = gpc_gp_fit(&data, &setup, poll_fit, &poll,
-                        r_work(gpc_gp_fit_work(&setup, data.n, data.k)), &state, &times);
-    times += times / 4;
+                        r_work(gpc_gp_fit_work(&data, &setup)), &state, &finer);
+    finer.times += finer.times / 4;
   }
   SET_VECTOR_ELT(out, 0, r_status(status));
   SET_VECTOR_ELT(out, 1, Rf_ScalarReal(state.elbo));
@@ -147,7 +181,7 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   SET_VECTOR_ELT(out, 10, Rf_ScalarInteger(state.steps));
   SET_VECTOR_ELT(out, 11, Rf_ScalarReal(state.promise));
   SET_VECTOR_ELT(out, 12, Rf_ScalarInteger(setup.rows ? 2 : 1));
-  SET_VECTOR_ELT(out, 13, Rf_ScalarInteger((int)g));
+  SET_VECTOR_ELT(out, 13, Rf_ScalarInteger((int)setup.line.g));
   SET_VECTOR_ELT(out, 14, Rf_ScalarInteger((int)(setup.rows ? setup.rows->fine.g : 0)));
   UNPROTECT(1);
   return out;
@@ -161,7 +195,7 @@ SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
   data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
   data.floor = r_number(floor, "floor");
   data.threads = r_threads(threads);
-  static const char *names[] = {"shift", "range", "slope", ""};
+  static const char *names[] = {"shift", "range", "slope", "flat", ""};
   SEXP out = PROTECT(r_named_list(names));
   gpc_gp_range range;
   double *means = NULL;
@@ -173,6 +207,7 @@ SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
   /* given back at once, not at R's next collection; nothing in between can fail */
   double *low = R_Calloc(data.n, double), *high = R_Calloc(data.n, double);
   gpc_gp_row_range(&data, means, low, high);
+  const int flat = gpc_gp_is_flat(data.n, means, low, high);
   gpc_gp_find_range(data.n, low, high, &range);
   R_Free(low);
   R_Free(high);
@@ -186,6 +221,7 @@ SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
   double slope = gpc_gp_start_slope(&data, r_work(gpc_gp_start_work(data.n, data.k)),
                                     r_work_int(gpc_gp_start_rows(data.n, data.k)));
   SET_VECTOR_ELT(out, 2, Rf_ScalarReal(slope));
+  SET_VECTOR_ELT(out, 3, Rf_ScalarLogical(flat));
   UNPROTECT(1);
   return out;
 }

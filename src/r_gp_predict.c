@@ -97,7 +97,8 @@ static double fixed_normal(size_t place) {
 /* A fixed low-discrepancy set of functions, x [m x pairs]. The directions that move the
  * function most at the inducing inputs come first; along the leading ones the points are
  * a Kronecker sequence with the powers of the root of r^7 = r + 1, along the others mixed
- * numbers. */
+ * numbers. In the end the points are made to have the covariance I exactly, so that
+ * (antithetic as they are) all polynomials of degree three are averaged without error. */
 static double *fixed_functions(const gpc_gp_fitted *fit, size_t pairs) {
   const size_t m = fit->basis.m, leading = m < LEADING ? m : LEADING;
   double *x = r_work(m * pairs), *turn = r_work(m * m), *value = r_work(m),
@@ -124,14 +125,31 @@ static double *fixed_functions(const gpc_gp_fitted *fit, size_t pairs) {
     }
     gpc_gemm(0, 0, m, 1, m, 1.0, turn, point, 0.0, x + m * d);
   }
+  /* x := L^-1 x with L L' = x x' / pairs; rows of x' are what gpc_solve_rows() solves */
+  gpc_gemm(0, 1, m, m, pairs, 1.0 / (double)pairs, x, x, 0.0, chol);
+  if (pairs <= m || gpc_chol(m, 1e-4, chol) != GPC_OK)
+    return x;
+  for (size_t d = 0; d < pairs; d++)
+    gpc_solve_rows(1, m, chol, x + m * d);
   return x;
 }
 
-/* Fixed standard normal numbers for the residuals. */
-static double *fixed_noise(size_t k, size_t pairs) {
-  double *e = r_work(k * pairs);
+/* Fixed standard normal numbers for the residuals, e [k x pairs]: for each class of
+ * variance 1 and uncorrelated with the functions x [m x pairs], as over infinitely many.
+ */
+static double *fixed_noise(size_t k, size_t m, size_t pairs, const double *x) {
+  double *e = r_work(k * pairs), *cross = r_work(k * m), *size = r_work(k);
   for (size_t i = 0; i < k * pairs; i++)
     e[i] = fixed_normal(i + 1000003);
+  gpc_gemm(0, 1, k, m, pairs, 1.0 / (double)pairs, e, x, 0.0, cross);
+  gpc_gemm(0, 0, k, pairs, m, -1.0, cross, x, 1.0, e);
+  memset(size, 0, k * sizeof(double));
+  for (size_t d = 0; d < pairs; d++)
+    for (size_t j = 0; j < k; j++)
+      size[j] += e[j + k * d] * e[j + k * d];
+  for (size_t d = 0; d < pairs; d++)
+    for (size_t j = 0; j < k; j++)
+      e[j + k * d] *= sqrt((double)pairs / size[j]);
   return e;
 }
 
@@ -147,7 +165,8 @@ static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fi
     total += hard[i] != 0;
   if (total == 0)
     return;
-  double *x = fixed_functions(fit, FIXED_PAIRS), *e = fixed_noise(k, FIXED_PAIRS);
+  double *x = fixed_functions(fit, FIXED_PAIRS),
+         *e = fixed_noise(k, fit->basis.m, FIXED_PAIRS, x);
   double *z = r_work(HARD_ROWS * k), *out = r_work(HARD_ROWS * k);
   double *work = r_work(gpc_gp_draws_work(lookup, k, FIXED_PAIRS, data->threads));
   size_t *row = (size_t *)R_alloc(HARD_ROWS, sizeof(size_t)), next = 0;
@@ -246,6 +265,7 @@ SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
 }
 
 #define INTERVAL_ROWS 32
+#define INTERVAL_DOUBLES 4000000 /* of draws at a time, at the most */
 
 /* Quantiles at lower and upper of the function draws: [n x k x 2]. */
 SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEXP hyper,
@@ -259,10 +279,12 @@ SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SE
   const double *es = r_doubles(e, "e", (R_xlen_t)(k * pairs));
   const double low = r_number(lower, "lower"), high = r_number(upper, "upper");
   SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * k)));
-  double *all = r_work(INTERVAL_ROWS * k * 2 * pairs), *draws = r_work(2 * pairs);
+  size_t rows = INTERVAL_DOUBLES / (k * 2 * pairs);
+  rows = rows < 1 ? 1 : rows > INTERVAL_ROWS ? INTERVAL_ROWS : rows;
+  double *all = r_work(rows * k * 2 * pairs), *draws = r_work(2 * pairs);
   double *work = r_work(gpc_gp_draws_work(&lookup, k, pairs, data.threads));
-  for (size_t first = 0; first < n; first += INTERVAL_ROWS) {
-    const size_t count = n - first < INTERVAL_ROWS ? n - first : INTERVAL_ROWS;
+  for (size_t first = 0; first < n; first += rows) {
+    const size_t count = n - first < rows ? n - first : rows;
     R_CheckUserInterrupt();
     gpc_gp_draws(&data, &lookup, first, count, pairs, xs, es, 0, 0.0, work, NULL, all);
     for (size_t j = 0; j < k; j++)

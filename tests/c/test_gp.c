@@ -174,7 +174,7 @@ static void test_compression(void) {
   for (size_t c = 0; c < 3; c++) {
     set s = make_set(shapes[c][0], shapes[c][1], GPC_MEAN_LINEAR, 0, 1);
     gpc_line line;
-    gpc_line_make(-12.0, 12.0, -12.0, 12.0, 0.5, 200, &line);
+    gpc_line_make(-12.0, 12.0, -12.0, 12.0, 0.5, 0.1, 200, &line);
     gpc_rows *rows = compress(&s.data, &line, 2);
     for (size_t i = 0; i < s.data.n; i++) {
       double count = 0.0, sum = 0.0, expected = 0.0;
@@ -249,8 +249,8 @@ static void on_line(const gpc_gp_data *data, const place *p, int compressed,
   double low, high;
   gpc_line line;
   range_of(data, &low, &high);
-  CHECK(gpc_line_make(low, high, p->w[0], p->w[M - 1], p->basis.hyper.l / 14.0, 2000,
-                      &line));
+  CHECK(gpc_line_make(low, high, p->w[0], p->w[M - 1], p->basis.hyper.l / 14.0, 0.04,
+                      2000, &line));
   const size_t g = line.g;
   const int full = p->point.cov == GPC_COV_FULL;
   tables_room t = make_tables(&line, p);
@@ -270,7 +270,7 @@ static void on_line(const gpc_gp_data *data, const place *p, int compressed,
     drop_tables(f);
     drop_rows(rows);
   } else {
-    work = doubles(gpc_gp_pass_grid_work(data->n, data->k, g, M, data->threads));
+    work = doubles(gpc_gp_pass_grid_work(data->n, data->k, g));
     gpc_gp_pass_grid(data, p->point.mean, &line, &tables, work, &stats);
   }
   grad_room r;
@@ -439,14 +439,15 @@ static void fit_set(const gpc_gp_data *data, gpc_cov cov, int compressed, fitted
   setup.slope_free = 1;
   setup.slope_low = 1e-3;
   setup.slope_high = 100.0;
-  gpc_surrogate_box box = {1,           1,  0,   1.0, 1e-6, 1e4, width / (M - 1.0),
-                           4.0 * width, 30, 1e-8};
+  gpc_surrogate_box box = {1,           1,  0,    1.0,  1e-6, 1e4, width / (M - 1.0),
+                           4.0 * width, 30, 1e-8, NULL, NULL};
   setup.box = box;
   setup.start_l = start_l;
   setup.starts = 2;
   setup.max_passes = 100;
   setup.tol = 1e-7;
-  CHECK(gpc_line_make(low, high, low, high, width / (M - 1.0) / 5.0, 1000, &setup.line));
+  CHECK(gpc_line_make(low, high, low, high, width / (M - 1.0) / 5.0, 0.1, 1000,
+                      &setup.line));
   double *y = doubles(setup.line.g);
   setup.logs = gpc_gp_labels(data, GPC_MEAN_LINEAR, &setup.line, y);
   setup.y = y;
@@ -458,14 +459,14 @@ static void fit_set(const gpc_gp_data *data, gpc_cov cov, int compressed, fitted
   f->seen.state = &f->state;
   f->seen.last = -INFINITY;
   gpc_rows *rows = NULL;
-  size_t times = 4;
+  gpc_gp_finer finer = {4, 0};
   f->status = GPC_TOO_COARSE;
-  while (f->status == GPC_TOO_COARSE && times > 0 && times < 100) {
+  while (f->status == GPC_TOO_COARSE && finer.times > 0 && finer.times < 100) {
     drop_rows(rows);
-    rows = compressed ? compress(data, &setup.line, times) : NULL;
+    rows = compressed ? compress(data, &setup.line, finer.times) : NULL;
     setup.rows = rows;
-    double *work = doubles(gpc_gp_fit_work(&setup, data->n, data->k));
-    f->status = gpc_gp_fit(data, &setup, look, &f->seen, work, &f->state, &times);
+    double *work = doubles(gpc_gp_fit_work(data, &setup));
+    f->status = gpc_gp_fit(data, &setup, look, &f->seen, work, &f->state, &finer);
     free(work);
   }
   drop_rows(rows);

@@ -177,3 +177,44 @@ test_that("a row's answer does not depend on the rows beside it", {
     }
   }
 })
+
+test_that("a class ruled out in one row moves no other, and leaves the rest of its own", {
+  set.seed(12)
+  d <- bent_data(400, 5)
+  for (center in c(TRUE, FALSE)) {
+    fit <- calib_gp(d$scores, d$labels, center = center)
+    new <- d$scores[1:20, ]
+    before <- predict(fit, new)
+    new[3, 2] <- -Inf
+    after <- suppressWarnings(predict(fit, new))
+    expect_equal(after[-3, ], before[-3, ], tolerance = 1e-12)
+    expect_lt(after[3, 2], 1e-6)
+    if (!center) next
+    # the others are where they would be in a problem without that class
+    four <- latent(fit, new[3, -2] - mean(new[3, -2]))$mean
+    expect_equal(unname(after[3, -2]), exp(four) / sum(exp(four)), tolerance = 0.05)
+  }
+})
+
+test_that("rows too uncertain for the expansion are integrated well", {
+  for (seed in 1:4) {
+    set.seed(seed)
+    d <- bent_data(60, c(3, 5, 10, 30)[seed], spread = 3)
+    fit <- suppressWarnings(calib_gp(d$scores, d$labels,
+      hyper = c(variance = 2, lengthscale = 3)))
+    new <- matrix(rnorm(20 * ncol(d$scores), sd = 4), 20)
+    exact <- suppressWarnings(predict(fit, new, approx = "mc", n_draws = 1e5))
+    expect_lt(max(abs(suppressWarnings(predict(fit, new)) - exact)), 2.5e-3)
+    mean <- suppressWarnings(predict(fit, new, approx = "mean"))
+    expect_gt(max(abs(mean - exact)), 0.01) # there is something to integrate
+  }
+})
+
+test_that("intervals of many classes need little memory at a time", {
+  set.seed(13)
+  d <- bent_data(60, 2000)
+  fit <- calib_gp(d$scores, d$labels)
+  ends <- suppressWarnings(predict(fit, d$scores[1:3, ], type = "interval", n_draws = 2000))
+  expect_equal(dim(ends), c(3, 2000, 3))
+  expect_true(all(ends[, , "lower"] <= ends[, , "upper"]))
+})

@@ -213,7 +213,7 @@ fit_gp_floors <- function(data, mean, spec, floor) {
   if (length(scores$floors) > 1) {
     quick <- spec
     quick$control$tol <- max(spec$control$tol, 1e-3)
-    quick$control$max_passes <- min(spec$control$max_passes, 40L)
+    quick$control$max_passes <- min(spec$control$max_passes, 12L)
     for (candidate in scores$floors) {
       trial <- tryCatch(
         fit_gp(data, scores$z, mean, center, scale(candidate), quick, best, FALSE),

@@ -36,6 +36,10 @@ SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
                  SEXP log_mean);
 SEXP r_gp_latent_rows(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper,
                       SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP threads);
+/* r_seen.c */
+SEXP r_seen(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP shift, SEXP logs,
+            SEXP ends, SEXP bins, SEXP rows, SEXP start, SEXP threads);
+SEXP r_centred(SEXP z, SEXP at, SEXP p, SEXP inducing, SEXP hyper, SEXP q_cov);
 /* r_measures.c */
 SEXP r_ece(SEXP forecast, SEXP spec);
 SEXP r_bin_sums(SEXP forecast, SEXP spec);
@@ -66,6 +70,8 @@ static const R_CallMethodDef calls[] = {
     CALL(gp_interval, 14),
     CALL(gp_latent, 6),
     CALL(gp_latent_rows, 9),
+    CALL(seen, 11),
+    CALL(centred, 6),
     CALL(ece, 2),
     CALL(bin_sums, 2),
     CALL(measure_totals, 1),

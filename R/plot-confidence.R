@@ -119,7 +119,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL,
       caption = wrap_words("Mean confidence when wrong against mean doubt when right. Lines: ",
         "their ratio is the odds of being correct (calibrated on average); above: too sure.",
-        if (nrow(ranged)) paste0(" Bars: ", format(100 * conf_level), " % bootstrap intervals."),
+        if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {
           paste0(" Not defined for ", paste(shorten(lost, 20), collapse = ", "),
             ": never wrong, or never right.")

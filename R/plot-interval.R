@@ -124,8 +124,8 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size) {
     (if (!pair) facet_wrap(vars(.data$row), scales = "free_y", labeller = short_labels(columns))) +
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
-      caption = wrap_words(left_out, "Lines: ", format(100 * level),
-        " % posterior intervals of the probability.", truth)
+      caption = wrap_words(left_out, "Lines: ", say_level(level),
+        " posterior intervals of the probability.", truth)
     ) +
     picture_theme(base_size) +
     theme(panel.grid.major.y = element_blank())

@@ -277,20 +277,23 @@ latent_histogram <- function(plan, shares, height, base_size) {
   shares$height <- height * shares$share / (head_room * max(shares$share))
   shares <- in_panel(shares, 2, latent_panels)
   ends <- if (plan$logs) exp(plan$range) else plan$range
-  inside <- shares$upper > ends[1] & shares$lower < ends[2]
-  other <- shares[shares$group == "other" & inside, ]
-  true <- shares[shares$group == "true" & inside, ]
   centre <- function(rows) sum((rows$lower + rows$upper) / 2 * rows$share) / sum(rows$share)
-  right <- isTRUE(centre(true) >= centre(other))
+  right <- isTRUE(centre(shares[shares$group == "true", ]) >= centre(shares[shares$group == "other", ]))
+  shares <- shares[shares$upper > ends[1] & shares$lower < ends[2], ]
+  shares$lower <- pmax(shares$lower, ends[1])
+  shares$upper <- pmin(shares$upper, ends[2])
+  other <- shares[shares$group == "other", ]
+  true <- shares[shares$group == "true", ]
   words <- data.frame(
     x = if (right) ends else rev(ends), y = height, hjust = if (right) 0:1 else 1:0,
     label = c("other classes", "true class"), group = c("other", "true")
   )
   outline <- data.frame(
-    x = c(true$lower[1], rep(true$upper, each = 2)),
-    y = c(rep(true$height, each = 2), 0)
+    x = as.vector(rbind(true$lower, true$upper)), y = rep(true$height, each = 2)
   )
-  outline <- rbind(data.frame(x = true$lower[1], y = 0), outline)
+  outline <- rbind(data.frame(x = true$lower[1], y = 0), outline,
+    data.frame(x = max(ends[1], true$upper), y = 0))
+  outline <- outline[nrow(true) > 0 & !is.na(outline$x), ]
   list(
     geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = 0, ymax = .data$height),
       data = other, fill = "grey75"),
@@ -327,7 +330,7 @@ latent_caption <- function(plan, level, histogram, points) {
   beyond <- if (histogram) max(seen$beyond) else 0
   wrap_words(
     if (!is.null(level) && length(plan$gps)) {
-      paste0("Band: ", format(100 * level), " % posterior interval. ")
+      paste0("Band: ", say_level(level), " posterior interval. ")
     },
     if (points) "Circles: inducing inputs. ",
     if (length(plan$fits) + length(latent_lines(plan)) > 1) "Maps are shifted to agree on average.",
@@ -335,6 +338,6 @@ latent_caption <- function(plan, level, histogram, points) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",
         say_number(first$n), " rows.")
     },
-    if (beyond > 5e-4) paste0(" Up to ", format(100 * beyond, digits = 1), " % lie beyond the axis.")
+    if (beyond > 5e-4) paste0(" Up to ", format(100 * beyond, digits = 1), "% lie beyond the axis.")
   )
 }

@@ -96,7 +96,7 @@ draw_map <- function(rows, shown, k, level, base_size) {
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL,
       caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) {
-        paste0(" Band: ", format(100 * level), " % posterior interval.")
+        paste0(" Band: ", say_level(level), " posterior interval.")
       })
     ) +
     picture_theme(base_size) +

@@ -103,6 +103,7 @@ legend_above <- function(names, aesthetics) {
 say_plain <- function(x) format(x, drop0trailing = TRUE, trim = TRUE)
 say_three <- function(x) formatC(x, digits = 3, format = "f")
 say_percent <- function(x) paste0(say_plain(signif(100 * x, 3)), "%")
+say_level <- function(level) paste0(format(100 * level), "%")
 say_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
 
 #' Lines that fit a picture three inches wide in the smallest print of the theme
@@ -117,7 +118,7 @@ shorten <- function(x, most) {
   x <- as.character(x)
   short <- cut_middle(x, most)
   if (length(unique(short)) == length(unique(x))) return(short)
-  cut_middle(cut_common(x), most)
+  cut_middle(cut_common(x), max(most, 9)) # the dots of both ends, and something between
 }
 
 cut_middle <- function(x, most) {

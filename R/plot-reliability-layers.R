@@ -33,7 +33,7 @@ curve_layers <- function(rows, bands, pen) {
   ends <- rows[rep(seq_len(nrow(rows)), each = 2), ]
   ends$score <- as.vector(rbind(rows$lower, rows$upper))
   list(
-    if (!is.null(bands) && nrow(bands)) {
+    if (!is.null(bands)) {
       geom_ribbon(aes(.data$score, ymin = .data$conf.low, ymax = .data$conf.high),
         data = upper_panel(bands), fill = "grey80")
     },
@@ -161,7 +161,7 @@ diagram_labels <- function(tables, plan) {
 
 diagram_caption <- function(tables, plan) {
   level <- attr(tables[[1]], "conf_level")
-  percent <- if (!is.null(level)) paste0(format(100 * level), " %")
+  percent <- if (!is.null(level)) say_level(level)
   rows <- if (all(vapply(tables, is_whole, NA)) || plan$by_class) {
     paste0("N = ", say_number(attr(tables[[1]], "N")), ". ")
   }

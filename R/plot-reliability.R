@@ -103,11 +103,7 @@ draw_reliability <- function(tables, histogram, classes, base_size) {
   if (plan$method == "bins") rows <- widen_bins(rows)
   pen <- base_size / 10 # points and lines shrink with the text
   upper <- if (plan$method == "isotonic") {
-    bands <- join_tables(lapply(tables, function(table) {
-      part <- attr(table, "band")
-      part[part$class %in% table$class, ]
-    }))
-    curve_layers(rows, bands, pen)
+    curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen)
   } else {
     bin_layers(rows, pen, sized = !plan$histogram)
   }
@@ -200,6 +196,7 @@ drawn_classes <- function(tables, classes, type) {
 #' Tables of several forecasts in one, with a column that says whose
 #' @noRd
 join_tables <- function(parts) {
+  if (is.null(parts[[1]])) return(NULL) # tables without a band
   labels <- if (is.null(names(parts))) rep("", length(parts)) else names(parts)
   parts <- Map(function(part, label) {
     cbind(part, forecast = factor(rep(label, nrow(part)), levels = labels))

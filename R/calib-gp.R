@@ -251,7 +251,7 @@ fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE
   fit$separated <- !is.null(sep)
   fit$flat <- prep$range[["highest"]] == prep$range[["lowest"]]
   fit$range <- unname(prep$range[c("lowest", "highest")])
-  if (more) fit$seen <- scores_seen(data, z, mean, floor, prep$shift, prep$range, prep$slope, threads)
+  if (more) fit$seen <- scores_seen(data, z, mean, floor, prep$shift, prep$range, fit$slope, threads)
   fit
 }
 

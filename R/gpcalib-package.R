@@ -9,8 +9,9 @@
 #'   [`predict()`][predict.calibrator].
 #' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
-#' * **Tables and pictures**: [reliability_table()] and its
-#'   [`autoplot()`][autoplot.reliability_table].
+#' * **Tables and pictures**: [reliability_table()] and [plot_reliability()] for reliability diagrams,
+#'   [plot_latent()] and [plot_map()] for what a calibrator does to scores, [plot_interval()] for
+#'   probabilities with their uncertainty, [plot_confidence()] for over- and underconfidence.
 #' * **Data to try it on**: [letters_nn], [rain_nyc].
 #'
 #' What scores and labels may look like is the same everywhere: see [gpcalib_input].

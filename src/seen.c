@@ -59,9 +59,9 @@ gpc_status gpc_seen_temperature(const gpc_gp_data *data, int logs, size_t rows,
     return GPC_FLAT;
   gpc_temperature_data sample = {rows, data->k, z, labels, w, -INFINITY, data->threads};
   gpc_temperature_result result;
-  /* 1e-4 of log T cannot be seen in a picture */
+  /* an error of 1e-3 in log T cannot be seen in a picture */
   gpc_status status =
-      gpc_temperature_fit(&sample, start, 1e-4, 50, poll, poll_data, w + rows, &result);
+      gpc_temperature_fit(&sample, start, 1e-3, 50, poll, poll_data, w + rows, &result);
   *beta = result.beta;
   return status;
 }

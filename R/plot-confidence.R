@@ -109,10 +109,16 @@ draw_confidence <- function(rows, conf_level, base_size) {
           colour = .data$forecast), data = ranged, linewidth = 0.4 * pen, show.legend = FALSE)
       )
     }) +
-    geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed, size = 2.4 * pen,
-      show.legend = length(forecasts) > 1) +
-    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(forecasts)), forecasts)) +
-    ggplot2::scale_shape_manual(values = stats::setNames(pick(marks, length(forecasts)), forecasts)) +
+    (if (nrow(placed)) {
+      list(
+        geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed,
+          size = 2.4 * pen, show.legend = length(forecasts) > 1),
+        ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(forecasts)),
+          forecasts)),
+        ggplot2::scale_shape_manual(values = stats::setNames(pick(marks, length(forecasts)),
+          forecasts))
+      )
+    }) +
     scale_x_continuous(limits = c(0, top[["u"]]), labels = say_plain, expand = c(0, 0)) +
     scale_y_continuous(limits = c(0, top[["o"]]), labels = say_plain, expand = c(0, 0)) +
     labs(

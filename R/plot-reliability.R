@@ -181,11 +181,13 @@ drawn_classes <- function(tables, classes, type) {
   if (is.null(classes)) classes <- most_classes(length(tables))
   if (is.character(classes) || length(classes) != 1 || !is.numeric(classes)) {
     shown <- as.character(classes)
-    if (!length(shown) || !all(shown %in% present) || anyDuplicated(shown)) {
-      stop_input("classes", "must be a number, or names of classes in the table, each once",
-        paste0("The table has ", say_values(present), "."))
+    known <- attr(table, "classes")
+    if (!length(shown) || !all(shown %in% known) || anyDuplicated(shown)) {
+      stop_input("classes", "must be a number, or names of classes, each once",
+        paste0("The classes are ", say_values(known), "."))
     }
-    return(shown)
+    # A class that is never predicted may have no bins at all.
+    return(shown[shown %in% unlist(lapply(tables, function(table) as.character(table$class)))])
   }
   hits <- if (type == "top_label") table$n else ifelse(table$n > 0, table$n * table$observed, 0)
   sizes <- tapply(hits, factor(as.character(table$class), levels = present), sum)

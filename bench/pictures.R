@@ -9,13 +9,14 @@ drawn <- function(z) max.col(z / 1.7 - log(-log(matrix(runif(length(z)), nrow(z)
 
 # The part alone, called as the fit calls it.
 part <- function(z, y) {
+  slope <- calib_gp(z, y)$hyper[["slope"]]
   threads <- 1L
   data <- gpcalib:::check_calibration(z, y, "auto", NULL)
   prep <- .Call(gpcalib:::C_gp_prepare, z, data$labels, NULL, -Inf, TRUE, threads)
   names(prep$range) <- c("lowest", "highest", "low", "high")
-  function() gpcalib:::scores_seen(data, z, "linear", -Inf, prep$shift, prep$range, prep$slope, threads)
+  function() gpcalib:::scores_seen(data, z, "linear", -Inf, prep$shift, prep$range, slope, threads)
 }
-sizes <- list(c(1000, 10), c(1000, 100), c(1000, 1000), c(1000, 4000), c(20000, 10), c(200000, 2))
+sizes <- list(c(1000, 10), c(1000, 100), c(1000, 1000), c(1000, 4000), c(20000, 10), c(200000L, 2L))
 fits <- do.call(rbind, lapply(sizes, function(size) {
   z <- logits(size[1], size[2])
   y <- factor(drawn(z), levels = seq_len(size[2]))
@@ -24,7 +25,7 @@ fits <- do.call(rbind, lapply(sizes, function(size) {
   least <- apply(seconds, 2, min)
   fit <- calib_gp(z, y)
   full <- calib_temperature(z, y)
-  data.frame(rows = size[1], classes = size[2], fit = sprintf("%.2f", least["fit"] / least["unit"]),
+  data.frame(rows = sprintf("%d", as.integer(size[1])), classes = size[2], passes = fit$passes, fit = sprintf("%.2f", least["fit"] / least["unit"]),
     kept = sprintf("%.2f", least["seen"] / least["unit"]),
     share = sprintf("%.1f %%", 100 * least["seen"] / least["fit"]),
     `rows used` = fit$scores_seen$rows,
@@ -34,7 +35,7 @@ fits <- do.call(rbind, lapply(sizes, function(size) {
 
 # Tables and pictures of a million rows, in units of a pass that finds the row maxima.
 draw <- function(plot) ggplot2::ggplotGrob(plot)
-n <- 1e6
+n <- 1000000
 p <- runif(n)
 y <- rbinom(n, 1, p^1.2)
 two <- cbind(1 - p, p)

@@ -121,6 +121,10 @@ test_that("the largest classes come first, up to a limit", {
   expect_error(autoplot(table, classes = "x"), "classes", class = "gpcalib_error_input")
   expect_error(autoplot(table, histogram = NA), class = "gpcalib_error_input")
   expect_error(autoplot(table, clases = 3), class = "gpcalib_error_input")
+  # A class that is never predicted has no bins of equal mass.
+  flat <- plot_reliability(list(matrix(.5, 10, 2), matrix(.5, 10, 2)), rep(1:2, 5),
+    type = "top_label", binning = "mass")
+  expect_identical(levels(flat$data$class), "1")
   # By rows predicted for "top_label"
   guess <- letters[max.col(q, "first")]
   top <- reliability_table(q, labels, type = "top_label", classes = 3)

@@ -2,6 +2,7 @@
 #include "centred.h"
 #include "r_util.h"
 #include "seen.h"
+#include "temperature.h"
 
 /* z, labels, weights, floor and shift as for gp_fit; ends = c(low, high). */
 SEXP r_seen(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP shift, SEXP logs,
@@ -22,12 +23,15 @@ SEXP r_seen(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP shift, SEXP logs
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
     SET_VECTOR_ELT(out, i, Rf_allocVector(REALSXP, (R_xlen_t)count + 2));
-  gpc_seen_count(&data, log_scale, end[0], end[1], count, some, REAL(VECTOR_ELT(out, 0)),
-                 REAL(VECTOR_ELT(out, 1)));
+  gpc_seen_sample sample = {some, data.k, r_work(some * data.k), r_work(some),
+                            r_work_int(some)};
+  gpc_seen_gather(&data, log_scale, &sample);
+  gpc_seen_count(&data, log_scale, &sample, end[0], end[1], count,
+                 REAL(VECTOR_ELT(out, 0)), REAL(VECTOR_ELT(out, 1)));
   double beta = 1.0;
   gpc_status status =
-      gpc_seen_temperature(&data, log_scale, some, r_number(start, "start"), r_poll, NULL,
-                           r_work(gpc_seen_work(some, data.k)), r_work_int(some), &beta);
+      gpc_seen_temperature(&sample, r_number(start, "start"), data.threads, r_poll, NULL,
+                           r_work(gpc_temperature_work(some, data.k)), &beta);
   SET_VECTOR_ELT(out, 2, Rf_ScalarReal(beta));
   SET_VECTOR_ELT(out, 3, r_status(status));
   UNPROTECT(1);

@@ -6,13 +6,23 @@
 #include "temperature.h"
 #include <stdlib.h>
 
+/* Counted as from R: gather, then count. Up to 8 scores. */
+static void count(const gpc_gp_data *data, int logs, double low, double high, size_t bins,
+                  size_t rows, double *truth, double *other) {
+  double z[8], w[4];
+  int label[4];
+  gpc_seen_sample sample = {rows, data->k, z, w, label};
+  gpc_seen_gather(data, logs, &sample);
+  gpc_seen_count(data, logs, &sample, low, high, bins, truth, other);
+}
+
 static void counting(void) {
   /* rows (0, 4), (1, 2), (-9, 3), (5, 2); true classes 2, 1, 1, 2 */
   const double z[] = {0, 1, -9, 5, 4, 2, 3, 2};
   const int label[] = {2, 1, 1, 2};
   gpc_gp_data data = {4, 2, z, NULL, -INFINITY, label, NULL, 1};
   double truth[6], other[6];
-  gpc_seen_count(&data, 0, 0.0, 4.0, 4, 4, truth, other);
+  count(&data, 0, 0.0, 4.0, 4, 4, truth, other);
   const double t[] = {1, 0, 1, 1, 1, 0}, o[] = {0, 1, 0, 1, 1, 1};
   for (int i = 0; i < 6; i++) {
     CHECK_NEAR(truth[i], t[i], 0.0); /* 4, the upper edge, is in the last bin */
@@ -23,7 +33,7 @@ static void counting(void) {
   data.w = w;
   data.shift = shift;
   data.floor = -1.0;
-  gpc_seen_count(&data, 0, 0.0, 4.0, 4, 4, truth, other);
+  count(&data, 0, 0.0, 4.0, 4, 4, truth, other);
   const double tw[] = {0, 1, 0.5, 0, 2, 0}, ow[] = {0, 2, 0, 0, 1.5, 0};
   for (int i = 0; i < 6; i++) {
     CHECK_NEAR(truth[i], tw[i], 0.0);
@@ -32,15 +42,15 @@ static void counting(void) {
   /* rows 0 and 2 stand for the others' scores */
   data.w = data.shift = NULL;
   data.floor = -INFINITY;
-  gpc_seen_count(&data, 0, 0.0, 4.0, 4, 2, truth, other);
+  count(&data, 0, 0.0, 4.0, 4, 2, truth, other);
   CHECK_NEAR(other[1] + other[4], 2.0, 0.0);
   /* logarithms, and no width at all */
   const double p[] = {0.5, 1.0, 0.25, 0.125, 0.5, 1.0, 0.75, 0.875};
   data.z = p;
-  gpc_seen_count(&data, 1, log(0.125), 0.0, 3, 4, truth, other);
+  count(&data, 1, log(0.125), 0.0, 3, 4, truth, other);
   CHECK_NEAR(truth[0] + truth[4], 0.0, 0.0);
   CHECK_NEAR(truth[1] + truth[2] + truth[3], 4.0, 0.0);
-  gpc_seen_count(&data, 0, 0.5, 0.5, 3, 4, truth, other);
+  count(&data, 0, 0.5, 0.5, 3, 4, truth, other);
   CHECK_NEAR(truth[1], 1.0, 0.0);
 }
 
@@ -64,22 +74,27 @@ static void warmth(void) {
     state = state * 1664525u + 1013904223u;
     z[i] = 6.0 * (state >> 8) / 16777216.0 - 3.0;
   }
-  for (int i = 0; i < N; i++)
-    label[i] = 1 + (i * 7 + (z[i] > 0.0)) % K;
+  for (int i = 0; i < N; i++) { /* mostly the largest score */
+    int best = z[i] > z[N + i] ? 0 : 1;
+    best = z[2 * N + i] > z[best * N + i] ? 2 : best;
+    label[i] = 1 + (i % 4 == 0 ? (best + 1) % K : best);
+  }
   gpc_gp_data data = {N, K, z, NULL, -INFINITY, label, NULL, 1};
   gpc_temperature_data plain = {N, K, z, label, NULL, -INFINITY, 1};
   gpc_temperature_result want;
-  double *work = malloc(gpc_seen_work(N, K) * sizeof(double));
+  double *work = malloc(gpc_temperature_work(N, K) * sizeof(double));
   gpc_status status =
       gpc_temperature_fit(&plain, 0.0, 1e-10, 100, NULL, NULL, work, &want);
-  double beta;
-  CHECK(gpc_seen_temperature(&data, 0, N, 0.5, NULL, NULL, work, copy, &beta) == status);
-  if (status == GPC_OK)
-    CHECK_REL(beta, want.beta, 1e-3);
+  CHECK(status == GPC_OK);
+  double beta, scores[N * K], w[N];
+  gpc_seen_sample sample = {N, K, scores, w, copy};
+  gpc_seen_gather(&data, 0, &sample);
+  CHECK(gpc_seen_temperature(&sample, 0.5, 1, NULL, NULL, work, &beta) == GPC_OK);
+  CHECK_REL(beta, want.beta, 1e-3);
   double none[N] = {0};
   data.w = none;
-  CHECK(gpc_seen_temperature(&data, 0, N, 0.0, NULL, NULL, work, copy, &beta) ==
-        GPC_FLAT);
+  gpc_seen_gather(&data, 0, &sample);
+  CHECK(gpc_seen_temperature(&sample, 0.0, 1, NULL, NULL, work, &beta) == GPC_FLAT);
   free(work);
 }
 

@@ -16,19 +16,27 @@ static inline size_t count_below(size_t m, const double *edge, double s, int equ
   return (size_t)(base - edge);
 }
 
+/* Few pieces, the usual case: a division for each, not for each score. */
+#define PIECES 64
+
 static void apply_linear(const gpc_curve *curve, size_t n, const double *score,
                          double *value) {
   const double *x = curve->x, *y = curve->y;
   const size_t last = curve->m - 1;
+  double slope[PIECES];
+  const int few = last <= PIECES && last <= n;
+  for (size_t i = 0; few && i < last; i++)
+    slope[i] = (y[i + 1] - y[i]) / (x[i + 1] - x[i]);
   for (size_t i = 0; i < n; i++) {
     double s = score[i];
     /* the inner points at or below s say which piece it is on */
     size_t at = last > 1 ? count_below(last - 1, x + 1, s, 1) : 0;
-    double t = (s - x[at]) / (x[at + 1] - x[at]);
-    t = t < 0.0 ? 0.0 : t;
+    double steep = few ? slope[at] : (y[at + 1] - y[at]) / (x[at + 1] - x[at]);
+    double off = s > x[at] ? s - x[at] : 0.0;
     /* exact at the points, and non-decreasing where they are, rounding and all */
-    double v = y[at] + t * (y[at + 1] - y[at]);
-    value[i] = t >= 1.0 || v > y[at + 1] ? y[at + 1] : v;
+    double v = y[at] + (off > 0.0 ? off * steep : 0.0);
+    v = v > y[at + 1] ? y[at + 1] : v;
+    value[i] = s >= x[at + 1] ? y[at + 1] : v;
   }
 }
 

@@ -24,9 +24,9 @@ static inline double gpc_log(double x) {
   memcpy(&k, &k_bits, sizeof k);
   k -= 0x1p52 + 1023.0;
   double f = m - 1.0, s = f / (2.0 + f), z = s * s, z2 = z * z, z4 = z2 * z2;
-  double a = (1.0 / 3 + z / 5) + z2 * (1.0 / 7 + z / 9);
-  double b = (1.0 / 11 + z / 13) + z2 * (1.0 / 15 + z / 17);
-  double c = (1.0 / 19 + z / 21) + z2 * (1.0 / 23);
+  double a = (1.0 / 3 + z * (1.0 / 5)) + z2 * (1.0 / 7 + z * (1.0 / 9));
+  double b = (1.0 / 11 + z * (1.0 / 13)) + z2 * (1.0 / 15 + z * (1.0 / 17));
+  double c = (1.0 / 19 + z * (1.0 / 21)) + z2 * (1.0 / 23);
   double tail = s * z * (a + z4 * (b + z4 * c));
   return k * GPC_EXP_LN2_HI + (2.0 * s + (2.0 * tail + k * GPC_EXP_LN2_LO));
 }

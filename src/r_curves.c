@@ -6,6 +6,8 @@
 #include "isotonic.h"
 #include <limits.h>
 
+#define ROOM 250000 /* points: 4 MB */
+
 typedef enum { ISOTONIC_LINEAR, ISOTONIC_STEP, BBQ, WIDTH, MASS } curve_method;
 
 typedef struct {
@@ -96,10 +98,13 @@ SEXP r_curves_fit(SEXP scores, SEXP labels, SEXP weights, SEXP method, SEXP bins
     Rf_error("internal error: unknown method");
   job.most = most_points(&job);
 
-  /* Each of `workers` fits two classes, one after the other, between polls. */
+  /* Classes between polls: several for each worker, since waiting for the others costs,
+   * but no more than their points have room for. */
   size_t workers = (size_t)r_threads(threads);
   workers = workers < maps ? workers : maps;
-  const size_t chunk = 2 * workers < maps ? 2 * workers : maps;
+  size_t chunk = ROOM / job.most;
+  chunk = chunk < 2 * workers ? 2 * workers : chunk > 64 * workers ? 64 * workers : chunk;
+  chunk = chunk < maps ? chunk : maps;
   const size_t bytes = (work_bytes(&job) + 63) / 64 * 64;
   char *work = (char *)r_work(workers * (bytes / sizeof(double)));
   double *x = r_work(chunk * job.most), *y = r_work(chunk * job.most);

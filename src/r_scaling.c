@@ -79,7 +79,7 @@ SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP o
 
   size_t workers = (size_t)r_threads(threads);
   workers = workers < maps ? workers : maps;
-  const size_t chunk = 8 * workers < maps ? 8 * workers : maps;
+  const size_t chunk = 32 * workers < maps ? 32 * workers : maps;
   const size_t room = job.beta ? 3 * job.n : 0;
   double *work = r_work(workers * room);
   gpc_logistic_result *result =

@@ -36,13 +36,18 @@ for (name in names(sets)) {
   fits <- list(
     none = calib_none(set$cal$scores, set$cal$labels),
     temperature = calib_temperature(set$cal$scores, set$cal$labels),
+    platt = calib_platt(set$cal$scores, set$cal$labels, scale = "logit"),
+    isotonic = calib_isotonic(set$cal$scores, set$cal$labels),
+    beta = calib_beta(set$cal$scores, set$cal$labels),
+    bbq = calib_bbq(set$cal$scores, set$cal$labels),
+    histogram = calib_histogram(set$cal$scores, set$cal$labels),
     gp = calib_gp(set$cal$scores, set$cal$labels)
   )
-  print(fits$temperature)
-  print(fits$gp)
+  for (fit in fits[-1]) print(fit)
   for (method in names(fits)) {
     p <- predict(fits[[method]], set$test$scores)
     rows[[paste(name, method)]] <- measure(p, set$test$labels, set$type)
+    if (!method %in% c("none", "temperature", "isotonic", "gp")) next
     table <- reliability_table(p, set$test$labels, type = set$type)
     file <- file.path("demo-output", paste0(name, "-", method, ".png"))
     pictures <- c(pictures, file)
@@ -56,7 +61,8 @@ print(table)
 cat("\nover: mean confidence when wrong; under: mean doubt when right. ECE and MCE with 15 bins:\n")
 cat("letters: confidence in the most likely letter; rain: the probability of rain.\n")
 if (any(is.infinite(table$log_loss))) {
-  cat("An infinite log loss: it rained after a forecast of exactly 0, or stayed dry after 1.\n")
+  cat("An infinite log loss: what happened had a probability of exactly 0. Bins without a mistake, and\n")
+  cat("the ends of isotonic maps, give it; so do some forecasts of rain themselves.\n")
 }
 cat("\nReliability diagrams:\n")
 cat(paste0("  ", pictures, "\n"), sep = "")

@@ -43,20 +43,25 @@ for (name in names(sets)) {
   fits <- list(
     none = calib_none(set$cal$scores, set$cal$labels),
     temperature = calib_temperature(set$cal$scores, set$cal$labels),
+    platt = calib_platt(set$cal$scores, set$cal$labels, scale = "logit"),
+    isotonic = calib_isotonic(set$cal$scores, set$cal$labels),
+    beta = calib_beta(set$cal$scores, set$cal$labels),
+    bbq = calib_bbq(set$cal$scores, set$cal$labels),
+    histogram = calib_histogram(set$cal$scores, set$cal$labels),
     gp = calib_gp(set$cal$scores, set$cal$labels)
   )
-  print(fits$temperature)
-  print(fits$gp)
+  for (fit in fits[-1]) print(fit)
   probs <- lapply(fits, predict, set$test$scores)
   for (method in names(fits)) {
     rows[[paste(name, method)]] <- measure(probs[[method]], set$test$labels, set$type)
   }
-  names(probs) <- c("Uncalibrated", "Temperature", "GP")
-  draw(paste0(name, "-reliability.png"), plot_reliability(probs, set$test$labels, type = set$type))
+  shown <- c(Uncalibrated = "none", Temperature = "temperature", GP = "gp")
+  draw(paste0(name, "-reliability.png"), plot_reliability(stats::setNames(probs[shown],
+    names(shown)), set$test$labels, type = set$type))
   draw(paste0(name, "-latent.png"), autoplot(fits$gp))
   if (length(fits$gp$classes) == 2) {
-    draw(paste0(name, "-map.png"), plot_map(list(GP = fits$gp, Temperature = fits$temperature,
-      "GP, log mean" = calib_gp(set$cal$scores, set$cal$labels, mean = "log"))))
+    draw(paste0(name, "-map.png"), plot_map(list("GP, log mean" = calib_gp(set$cal$scores,
+      set$cal$labels, mean = "log"), GP = fits$gp, Isotonic = fits$isotonic, Beta = fits$beta)))
   }
 }
 draw("rain-isotonic.png", plot_reliability(rain_nyc$prob[!cal], rain_nyc$rain[!cal], type = "event",
@@ -68,7 +73,8 @@ print(table)
 cat("\nover: mean confidence when wrong; under: mean doubt when right. ECE and MCE with 15 bins:\n")
 cat("letters: confidence in the most likely letter; rain: the probability of rain.\n")
 if (any(is.infinite(table$log_loss))) {
-  cat("An infinite log loss: it rained after a forecast of exactly 0, or stayed dry after 1.\n")
+  cat("An infinite log loss: what happened had a probability of exactly 0. Bins without a mistake, and\n")
+  cat("the ends of isotonic maps, give it; so do some forecasts of rain themselves.\n")
 }
 cat("\nReliability diagrams, latent maps and a calibration map:\n")
 cat(paste0("  ", pictures, "\n"), sep = "")

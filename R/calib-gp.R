@@ -60,7 +60,8 @@
 #'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (how often the data were
 #'   read; `passes_floor` those spent on other floors), `mean`, `covariance`, `center`, `floor`,
 #'   `range` (of the scores seen), and `monotone`, `changed` (whether the map is increasing there,
-#'   and how many calibration rows change their most likely class). See
+#'   and how many calibration rows change their most likely class), and `scores_seen` (a histogram
+#'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
 #'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
 #' @references
 #' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
@@ -102,7 +103,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     hyper = fit$hyper, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
     covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
-    monotone = fit$monotone, changed = fit$changed, status = fit$status
+    monotone = fit$monotone, changed = fit$changed, status = fit$status, scores_seen = fit$seen
   )
 }
 
@@ -279,6 +280,7 @@ fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE
   fit$separated <- !is.null(sep)
   fit$flat <- prep$flat
   fit$range <- unname(prep$range[c("lowest", "highest")])
+  if (more) fit$seen <- scores_seen(data, z, mean, floor, prep$shift, prep$range, fit$slope, threads)
   fit
 }
 

@@ -5,12 +5,14 @@
 #' correction to new scores.
 #'
 #' * **Calibrators**: [calib_gp()], a latent Gaussian process shared by all classes and the method of
-#'   choice; [calib_temperature()], [calib_none()]. Each returns an object for
-#'   [`predict()`][predict.calibrator].
+#'   choice; [calib_temperature()], [calib_platt()], [calib_isotonic()], [calib_beta()],
+#'   [calib_bbq()], [calib_histogram()] and [calib_none()]. Each returns an object for
+#'   [`predict()`][predict.calibrator]; [calib_map()] compares their maps.
 #' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
-#' * **Tables and pictures**: [reliability_table()] and its
-#'   [`autoplot()`][autoplot.reliability_table].
+#' * **Tables and pictures**: [reliability_table()] and [plot_reliability()] for reliability diagrams,
+#'   [plot_latent()] and [plot_map()] for what a calibrator does to scores, [plot_interval()] for
+#'   probabilities with their uncertainty, [plot_confidence()] for over- and underconfidence.
 #' * **Data to try it on**: [letters_nn], [rain_nyc].
 #'
 #' What scores and labels may look like is the same everywhere: see [gpcalib_input].

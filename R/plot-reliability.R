@@ -1,69 +1,61 @@
-# Reliability diagrams, drawn from what a reliability_table holds and nothing else.
+# Reliability diagrams, drawn from what reliability tables hold and nothing else.
 
 #' Reliability diagram
 #'
 #' Draws a [reliability_table()]: observed frequencies against stated probabilities, and below
-#' them, on the same axis, how the probabilities are spread.
+#' them, on the same axis, how the probabilities are spread. `plot_reliability()` makes the tables
+#' of one forecast or several and draws them side by side.
 #'
 #' A calibrated forecast follows the diagonal. In bins, each point stands at the mean stated
-#' probability and the frequency of a bin; the shaded box over the bin reaches from one to the
-#' other, so that its height is the gap (orange where the forecast states too much, blue where
-#' it states too little). An isotonic table is drawn as its curve over the band in which the
-#' curve of a calibrated forecast would lie. The lower panel shows the share of rows in each bin
-#' or block: wide intervals and large gaps often belong to bins that hardly any row falls into.
+#' probability and the frequency of a bin, with its interval; the shaded box over the bin reaches
+#' from one to the other, so that its height is the gap (orange and below the diagonal where the
+#' forecast states too much, blue and above it where it states too little). An isotonic table is
+#' drawn as its curve over the consistency band, in which the curve of a calibrated forecast would
+#' lie. The lower panel shows the share of rows in each bin: wide intervals and large gaps often
+#' belong to bins that hardly any row falls into.
 #'
-#' Tables with several classes get a panel for each. Beyond six classes the lower panel gives
-#' way to points whose size shows the number of rows.
+#' The corner of a panel holds the numbers: ECE of the bins drawn, and for `type = "confidence"`
+#' the over- and underconfidence of the forecast (see [overconfidence()]); for an isotonic curve
+#' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score.
 #'
-#' @param object,x A [reliability_table()].
-#' @param histogram Whether to draw the lower panel; `NULL`: for up to six classes.
-#' @param base_size Size of the text, in points; 7 suits a picture 3 inches wide.
-#' @param ... Not used.
-#' @return A ggplot object, to which layers, scales and themes can be added. `plot()` prints it.
-#' @seealso [reliability_table()]
+#' Tables with several classes get a panel for each, the largest classes first. From four panels on
+#' the lower panels give way to points whose size shows the number of rows.
+#'
+#' @param object,x A [reliability_table()]; for `plot_reliability()` the probabilities of one forecast
+#'   (matrix, data frame or vector) or a named list of such.
+#' @param labels The true classes, the same for all forecasts.
+#' @param histogram Whether to draw the lower panel; `NULL`: when up to three panels stand side by
+#'   side.
+#' @param classes How many classes to draw at most, or their names. `NULL`: six, or three for
+#'   several forecasts.
+#' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
+#' @param ... For `plot_reliability()`: arguments of [reliability_table()], such as `type`, `bins`,
+#'   `method`, `event`, `conf_level`, `weights`. Otherwise must be empty.
+#' @return A ggplot object, to which layers, scales and themes can be added; its `data` is the table
+#'   (with a column `forecast`). `plot()` prints it and returns its argument.
+#' @seealso [reliability_table()] for the numbers.
+#' @family pictures
 #' @examples
-#' none <- calib_none(letters_nn$cal$scores, letters_nn$cal$labels)
-#' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
+#' cal <- letters_nn$cal
 #' test <- letters_nn$test
-#' autoplot(reliability_table(predict(none, test$scores), test$labels))
-#' autoplot(reliability_table(predict(fit, test$scores), test$labels))
+#' none <- predict(calib_none(cal$scores, cal$labels), test$scores)
+#' gp <- predict(calib_gp(cal$scores, cal$labels), test$scores)
+#' plot_reliability(list(Uncalibrated = none, GP = gp), test$labels)
+#' plot_reliability(gp, test$labels, type = "classwise", bins = 8, classes = c("I", "O", "Q"))
+#'
+#' # The forecasters' form: an isotonic curve with its consistency band
+#' curve <- reliability_table(rain_nyc$prob, rain_nyc$rain, type = "event", method = "isotonic",
+#'   replicates = 100)
+#' summary(curve)
+#' autoplot(curve) + ggplot2::labs(title = "Rain in New York")
 #' @importFrom ggplot2 aes facet_grid facet_wrap geom_abline geom_linerange geom_path geom_point
-#'   geom_rect geom_ribbon geom_segment ggplot labs scale_fill_manual scale_size_area
-#'   scale_x_continuous scale_y_continuous theme theme_bw vars .data
+#'   geom_rect geom_ribbon geom_segment geom_text ggplot labs scale_fill_manual scale_size_area
+#'   scale_x_continuous scale_y_continuous vars .data
 #' @export
-autoplot.reliability_table <- function(object, histogram = NULL, base_size = 11, ...) {
-  base_size <- check_number(base_size, "base_size", 1, 100)
-  rows <- as.data.frame(object)
-  rows <- rows[rows$n > 0, ]
-  classes <- if (anyNA(rows$class)) 1L else length(unique(rows$class))
-  histogram <- if (is.null(histogram)) classes <= 6 else check_flag(histogram, "histogram")
-  isotonic <- attr(object, "method") == "isotonic"
-  if (!isotonic) rows <- widen_bins(rows)
-  pen <- base_size / 11 # points and lines shrink with the text
-  curve <- if (isotonic) curve_layers(rows, pen) else bin_layers(rows, pen, sized = !histogram)
-  below <- if (histogram) share_layer(rows, pen, isotonic)
-
-  ggplot() +
-    diagram_facets(object, classes, histogram) +
-    curve + below +
-    scale_fill_manual(values = c(high = "#D55E00", low = "#0072B2"), guide = "none") +
-    scale_size_area(max_size = 2.5 * pen, guide = "none") +
-    scale_x_continuous(limits = c(0, 1), breaks = if (classes > 3) c(0, 0.5, 1) else quarters,
-      labels = say_plain, expand = c(0.02, 0.02)) +
-    share_scale(rows, histogram) +
-    diagram_labels(object, histogram) +
-    theme_bw(base_size) +
-    theme(
-      panel.grid.minor = ggplot2::element_blank(),
-      plot.title.position = "plot", plot.caption.position = "plot",
-      plot.title = ggplot2::element_text(size = ggplot2::rel(1.05)),
-      axis.title = ggplot2::element_text(size = ggplot2::rel(0.9)),
-      plot.subtitle = ggplot2::element_text(size = ggplot2::rel(0.85)),
-      plot.caption = ggplot2::element_text(size = ggplot2::rel(0.7), hjust = 0),
-      strip.placement = "outside",
-      strip.background.y = ggplot2::element_blank(),
-      panel.spacing.y = ggplot2::unit(0.5, "lines")
-    )
+autoplot.reliability_table <- function(object, histogram = NULL, classes = NULL, base_size = 9,
+                                       ...) {
+  check_dots_empty(...)
+  draw_reliability(list(object), histogram, classes, base_size)
 }
 
 #' @rdname autoplot.reliability_table
@@ -71,6 +63,149 @@ autoplot.reliability_table <- function(object, histogram = NULL, base_size = 11,
 plot.reliability_table <- function(x, ...) {
   print(autoplot(x, ...))
   invisible(x)
+}
+
+#' @rdname autoplot.reliability_table
+#' @export
+plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, base_size = 9) {
+  if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
+  if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
+  dots <- list(...)
+  known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes"))
+  bad <- if (length(dots) && is.null(names(dots))) "" else setdiff(names(dots), known)
+  if (length(bad)) {
+    stop_input("...", "has arguments that reliability_table() does not know",
+      paste0("It takes ", paste(known, collapse = ", "), ", by name."))
+  }
+  by_class <- isTRUE(dots$type %in% c("classwise", "top_label"))
+  if (is.null(classes) && by_class) classes <- most_classes(length(forecasts))
+  if (by_class && length(forecasts) > 1 && is.numeric(classes)) {
+    # The same classes for all; predicted ones may differ, true ones do not.
+    first <- reliability_table(forecasts[[1]], labels, bins = 1, type = dots$type,
+      conf_level = NULL, classes = classes, weights = dots$weights)
+    classes <- as.character(unique(first$class))
+  }
+  # One after the other, each with draws of its own, in the caller's order.
+  tables <- lapply(forecasts, function(probs) {
+    do.call(reliability_table, c(list(probs, labels), dots, list(classes = classes)))
+  })
+  draw_reliability(tables, histogram, classes, base_size)
+}
+
+most_classes <- function(forecasts) if (forecasts > 1) 3L else 6L
+
+draw_reliability <- function(tables, histogram, classes, base_size) {
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  plan <- diagram_plan(tables, histogram, classes)
+  tables <- plan$tables
+  rows <- join_tables(lapply(tables, function(table) as.data.frame(table)[table$n > 0, ]))
+  if (plan$method == "bins") rows <- widen_bins(rows)
+  pen <- base_size / 10 # points and lines shrink with the text
+  upper <- if (plan$method == "isotonic") {
+    curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen)
+  } else {
+    bin_layers(rows, pen, sized = !plan$histogram)
+  }
+  spread <- if (plan$histogram) {
+    if (plan$method == "bins") rows else join_tables(lapply(tables, attr, "spread"))
+  }
+  ggplot(rows) +
+    diagram_facets(plan) +
+    upper +
+    upper_extent(c(0, 1), c(0, 1), panel_names) +
+    corner_layer(tables, rows, plan, base_size) +
+    (if (plan$histogram) share_layer(spread, pen)) +
+    scale_fill_manual(values = c(high = "#D55E00", low = "#0072B2"), guide = "none") +
+    scale_size_area(max_size = 2.5 * pen, guide = "none") +
+    scale_x_continuous(limits = c(0, 1), breaks = if (plan$columns > 2) c(0, 0.5, 1) else quarters,
+      labels = say_plain, expand = c(0.02, 0.02)) +
+    (if (plan$histogram) {
+      two_panel_scale(c(0, 1), quarters, max(row_shares(spread)), say_percent)
+    } else {
+      scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
+        breaks = if (plan$columns > 2) c(0, 0.5, 1) else quarters)
+    }) +
+    diagram_labels(tables, plan) +
+    picture_theme(base_size)
+}
+
+quarters <- c(0, 0.25, 0.5, 0.75, 1)
+panel_names <- c("Observed", "Rows")
+
+#' What goes where: which classes, how many panels, whether there is a lower one
+#' @noRd
+diagram_plan <- function(tables, histogram, classes) {
+  type <- attr(tables[[1]], "type")
+  method <- attr(tables[[1]], "method")
+  if (is.null(type) || is.null(method)) {
+    stop_input("object", "has lost what it is a table of",
+      "Draw what reliability_table() returns, or rows of it taken out by `[`.")
+  }
+  by_class <- type %in% c("classwise", "top_label")
+  left_out <- 0L
+  if (by_class) {
+    shown <- drawn_classes(tables, classes, type)
+    left_out <- attr(tables[[1]], "K") - length(shown)
+    tables <- lapply(tables, function(table) {
+      table <- table[table$class %in% shown, ]
+      table$class <- factor(as.character(table$class), levels = shown)
+      for (name in c("corp", "band", "spread")) {
+        part <- attr(table, name)
+        if (is.null(part)) next
+        part$class <- factor(as.character(part$class), levels = shown)
+        attr(table, name) <- part
+      }
+      table
+    })
+  }
+  panels <- if (by_class) length(shown) else length(tables)
+  both <- by_class && length(tables) > 1
+  if (!is.null(histogram)) histogram <- check_flag(histogram, "histogram")
+  if (isTRUE(histogram) && both) {
+    stop_input("histogram", "is TRUE, but there are several classes and several forecasts",
+      "There is room for it with one forecast, or one class.")
+  }
+  if (is.null(histogram)) histogram <- panels <= 3 && !both
+  columns <- if (histogram || both) panels else ggplot2::wrap_dims(panels)[2]
+  list(tables = tables, type = type, method = method, by_class = by_class, both = both,
+    histogram = histogram, panels = panels, columns = columns, left_out = left_out,
+    largest = !is.character(classes))
+}
+
+#' Names of the classes to draw, largest first
+#' @noRd
+drawn_classes <- function(tables, classes, type) {
+  table <- tables[[1]]
+  present <- as.character(unique(table$class))
+  if (is.null(classes)) classes <- most_classes(length(tables))
+  if (is.character(classes) || length(classes) != 1 || !is.numeric(classes)) {
+    shown <- as.character(classes)
+    known <- attr(table, "classes")
+    if (!length(shown) || !all(shown %in% known) || anyDuplicated(shown)) {
+      stop_input("classes", "must be a number, or names of classes, each once",
+        paste0("The classes are ", say_values(known), "."))
+    }
+    # A class that is never predicted may have no bins at all.
+    return(shown[shown %in% unlist(lapply(tables, function(table) as.character(table$class)))])
+  }
+  hits <- if (type == "top_label") table$n else ifelse(table$n > 0, table$n * table$observed, 0)
+  sizes <- tapply(hits, factor(as.character(table$class), levels = present), sum)
+  shown <- present[order(-sizes)]
+  utils::head(shown, check_count(classes, "classes"))
+}
+
+#' Tables of several forecasts in one, with a column that says whose
+#' @noRd
+join_tables <- function(parts) {
+  if (is.null(parts[[1]])) return(NULL) # tables without a band
+  labels <- if (is.null(names(parts))) rep("", length(parts)) else names(parts)
+  parts <- Map(function(part, label) {
+    cbind(part, forecast = factor(rep(label, nrow(part)), levels = labels))
+  }, parts, labels)
+  rows <- do.call(rbind, unname(parts))
+  rownames(rows) <- NULL
+  rows
 }
 
 #' Bins of a single, often repeated score have no width: drawn as wide as can be seen
@@ -82,161 +217,4 @@ widen_bins <- function(rows, least = 0.01) {
   rows$lower[narrow] <- middle - least / 2
   rows$upper[narrow] <- middle + least / 2
   rows
-}
-
-quarters <- c(0, 0.25, 0.5, 0.75, 1)
-say_plain <- function(x) format(x, drop0trailing = TRUE, trim = TRUE)
-
-panel_names <- c("Observed frequency", "Rows")
-in_panel <- function(rows, panel) {
-  rows$panel <- factor(rep(panel_names[panel], nrow(rows)), levels = panel_names)
-  rows
-}
-
-# The upper panel -------------------------------------------------------------------------
-
-diagonal <- function(pen) {
-  geom_abline(aes(slope = 1, intercept = 0),
-    data = in_panel(data.frame(one = 1), 1), colour = "grey55", linewidth = 0.4 * pen)
-}
-
-bin_layers <- function(rows, pen, sized) {
-  rows <- in_panel(rows, 1)
-  rows$side <- ifelse(rows$gap > 0, "high", "low")
-  known <- rows[!is.na(rows$conf.low), ]
-  list(
-    geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = .data$confidence,
-      ymax = .data$observed, fill = .data$side), data = rows, alpha = 0.4),
-    diagonal(pen),
-    geom_linerange(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high),
-      data = known, linewidth = 0.4 * pen),
-    if (sized) {
-      geom_point(aes(.data$confidence, .data$observed, size = .data$n), data = rows)
-    } else {
-      geom_point(aes(.data$confidence, .data$observed), data = rows, size = 1.3 * pen)
-    }
-  )
-}
-
-curve_layers <- function(rows, pen) {
-  rows <- in_panel(rows, 1)
-  known <- rows[!is.na(rows$conf.low), ]
-  # Each block is level from its lowest to its highest score.
-  ends <- rows[rep(seq_len(nrow(rows)), each = 2), ]
-  ends$score <- as.vector(rbind(rows$lower, rows$upper))
-  list(
-    geom_ribbon(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high),
-      data = known, fill = "grey82"),
-    diagonal(pen),
-    geom_path(aes(.data$score, .data$observed), data = ends, colour = "#D55E00",
-      linewidth = 0.6 * pen)
-  )
-}
-
-# The lower panel -------------------------------------------------------------------------
-
-# Panels of a grid are as high as their axes are long. The shares are drawn on an axis of this
-# length, whatever they are, which makes the lower panel 0.3 times as high as the upper.
-share_height <- 0.3
-
-#' Shares of the rows within their class
-#' @noRd
-row_shares <- function(rows) {
-  class <- addNA(rows$class, ifany = TRUE)
-  rows$n / as.vector(tapply(rows$n, class, sum)[as.integer(class)])
-}
-
-share_layer <- function(rows, pen, isotonic) {
-  share <- row_shares(rows)
-  rows$height <- share_height * share / max(share)
-  rows <- in_panel(rows, 2)
-  if (isotonic) { # most blocks are single scores, without any width
-    geom_segment(aes(.data$confidence, 0, xend = .data$confidence, yend = .data$height),
-      data = rows, colour = "grey45", linewidth = 0.5 * pen)
-  } else {
-    geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = 0, ymax = .data$height),
-      data = rows, fill = "grey65", colour = "white", linewidth = 0.2 * pen)
-  }
-}
-
-#' The axis of both panels: frequencies above, shares stretched to `share_height` below
-#' @noRd
-share_scale <- function(rows, histogram) {
-  most <- max(row_shares(rows))
-  shares <- pretty(c(0, most), 2)
-  shares <- shares[shares <= most]
-  upper <- function(x) !histogram || max(x, na.rm = TRUE) > 2 * share_height
-  scale_y_continuous(
-    limits = function(x) if (upper(x)) c(0, 1) else c(0, share_height),
-    breaks = function(x) if (upper(x)) quarters else share_height * shares / most,
-    labels = function(x) {
-      if (upper(x)) return(say_plain(x))
-      paste0(say_plain(signif(100 * x * most / share_height, 3)), "%")
-    },
-    expand = c(0.02, 0.02)
-  )
-}
-
-# Facets and words ------------------------------------------------------------------------
-
-diagram_facets <- function(object, classes, histogram) {
-  one <- attr(object, "type") %in% c("confidence", "event")
-  if (histogram) {
-    facet_grid(rows = vars(.data$panel), cols = if (!one) vars(.data$class),
-      scales = "free_y", space = "free_y", switch = "y")
-  } else if (!one) {
-    facet_wrap(vars(.data$class))
-  }
-}
-
-diagram_labels <- function(object, histogram) {
-  type <- attr(object, "type")
-  event <- if (type == "event") as.character(object$class[1])
-  title <- switch(type,
-    confidence = "Reliability of the predicted class",
-    classwise = "Reliability of each class's probability",
-    top_label = "Reliability within each predicted class",
-    event = paste0("Reliability of the forecast of \"", event, "\"")
-  )
-  x <- switch(type,
-    confidence = "Confidence",
-    classwise = "Probability of the class",
-    top_label = "Confidence",
-    event = paste0("Forecast probability of \"", event, "\"")
-  )
-  labs(title = title, subtitle = diagram_numbers(object), x = x,
-    y = if (histogram) NULL else panel_names[1], caption = diagram_caption(object))
-}
-
-diagram_numbers <- function(object) {
-  type <- attr(object, "type")
-  corp <- attr(object, "corp")
-  mean_of <- function(x) sum(object$n * x, na.rm = TRUE) / sum(object$n)
-  numbers <- if (!is.null(corp)) {
-    brier <- corp[corp$measure == "brier_score", ]
-    colMeans(brier[c("miscalibration", "discrimination", "uncertainty")])
-  } else if (type == "classwise") {
-    c(ECE = attr(object, "ece"))
-  } else {
-    means <- c(mean_of(object$confidence), mean_of(object$observed))
-    names(means) <- if (type == "event") c("forecast", "observed") else c("confidence", "accuracy")
-    c(ECE = attr(object, "ece"), means)
-  }
-  numbers <- paste(names(numbers), formatC(numbers, digits = 3, format = "f"))
-  rows <- paste("N =", format(attr(object, "N"), big.mark = ","))
-  paste0(if (!is.null(corp)) "Brier score: ", paste(c(numbers, rows), collapse = ", "))
-}
-
-diagram_caption <- function(object) {
-  level <- attr(object, "conf_level")
-  percent <- paste(format(100 * level), "%")
-  if (attr(object, "method") == "isotonic") {
-    if (is.null(level)) return(NULL)
-    return(paste0("Band: where the curve of a calibrated forecast lies with probability ",
-      percent, "."))
-  }
-  paste0(
-    "Boxes: gap of stated and observed (orange: stated too high, blue: too low).",
-    if (!is.null(level)) paste0("\nLines: ", percent, " intervals for the frequency in a bin.")
-  )
 }

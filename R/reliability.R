@@ -18,7 +18,8 @@
 #' `conf.high` do not surround the estimate: they are a consistency band, the range in which the
 #' curve at the score `confidence` would lie with probability `conf_level` if the forecast were
 #' calibrated, found by drawing outcomes from the probabilities and fitting again, `replicates`
-#' times ([set.seed()] governs). An `observed` outside its band speaks against calibration.
+#' times ([set.seed()] governs). An `observed` outside its band speaks against calibration. The
+#' attribute `band` holds the band at more places, from the lowest to the highest score.
 #'
 #' `summary()` of such a table splits the mean score of each class's probability, Brier score and
 #' log loss, into
@@ -34,7 +35,10 @@
 #' @param conf_level Level of the intervals or the band; `NULL` for none.
 #' @param interval Kind of interval for a bin's frequency. Weights count as numbers of rows in it, so
 #'   that their scale matters.
-#' @param replicates For `method = "isotonic"`: how many draws the band rests on.
+#' @param classes For `"classwise"` and `"top_label"`: the names of the classes to keep, or a number
+#'   for that many of the largest (by true, or predicted, rows), largest first; `NULL` for all.
+#' @param replicates For `method = "isotonic"`: how many draws the band rests on. `NULL`: 1000 for up
+#'   to 20,000 rows, fewer for more (2e7 divided by the rows), but at least 100.
 #' @return A data frame of class `reliability_table` with one row per bin or block, empty bins
 #'   included, and the columns
 #'   \describe{
@@ -48,8 +52,10 @@
 #'     \item{`conf.low`, `conf.high`}{interval or band.}
 #'   }
 #'   Attributes: `type`, `method`, `binning`, `conf_level`, `N` (rows), `K`, `classes`, `ece` (with
-#'   norm 1, from the rows of the table), `overconfidence`, `underconfidence`, and for isotonic
-#'   tables `corp`, which `summary()` returns.
+#'   norm 1, from the rows of the table), `overconfidence`, `underconfidence`, `total` (sum of `n`),
+#'   and for isotonic tables `corp`, which `summary()` returns, `band` (columns `class`, `score`,
+#'   `conf.low`, `conf.high`) and `spread` (a histogram: `class`, `lower`, `upper`, `n`). Rows taken
+#'   out by `[` leave a table whose `ece` is that of the rows left.
 #' @references
 #' Dimitriadis, T., Gneiting, T. and Jordan, A. I. (2021). Stable reliability diagrams for
 #' probabilistic classifiers. *Proceedings of the National Academy of Sciences* 118, e2016191118.
@@ -70,25 +76,28 @@ reliability_table <- function(probs, labels, bins = 15,
                               type = c("confidence", "classwise", "top_label", "event"),
                               method = c("bins", "isotonic"), event = NULL,
                               binning = c("width", "mass"), conf_level = 0.95,
-                              interval = c("wilson", "clopper-pearson"), replicates = 1000,
-                              weights = NULL) {
+                              interval = c("wilson", "clopper-pearson"), classes = NULL,
+                              replicates = NULL, weights = NULL) {
   forecast <- check_forecast(probs, labels, weights)
   spec <- ece_spec(forecast$classes, bins = bins, type = type, event = event, binning = binning)
   method <- check_choice(method, c("bins", "isotonic"), "method")
   interval <- check_choice(interval, c("wilson", "clopper-pearson"), "interval")
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)
-  replicates <- check_count(replicates, "replicates", 1)
+  if (!is.null(replicates)) replicates <- check_count(replicates, "replicates", 1)
   type <- ece_types[spec$type + 1]
+  kept <- kept_classes(forecast, classes, type)
 
-  corp <- NULL
+  corp <- band <- spread <- NULL
   if (method == "bins") {
-    table <- bin_rows(forecast, spec, type)
+    table <- keep_rows(bin_rows(forecast, spec, type), kept, forecast$classes)
     limits <- frequency_interval(table$observed, table$n, conf_level, interval)
   } else {
-    fits <- isotonic_fits(forecast, spec, type)
+    fits <- isotonic_fits(forecast, spec, type, kept)
     table <- isotonic_rows(forecast, fits)
-    limits <- consistency_band(forecast, fits, conf_level, replicates)
     corp <- corp_parts(forecast, fits)
+    spread <- score_spread(forecast, spec, type, kept)
+    band <- consistency_band(forecast, fits, conf_level, replicates)
+    limits <- band_at(band, table)
   }
   totals <- forecast_totals(forecast)
   table$gap <- table$confidence - table$observed
@@ -99,12 +108,49 @@ reliability_table <- function(probs, labels, bins = 15,
     binning = if (method == "bins") ece_binnings[spec$mass + 1],
     conf_level = conf_level, N = nrow(forecast$probs), K = length(forecast$classes),
     classes = forecast$classes,
-    ece = sum(table$n * abs(table$gap), na.rm = TRUE) / sum(table$n),
+    ece = table_ece(table), total = sum(table$n),
     overconfidence = measure_overconfidence(totals, warn = FALSE),
     underconfidence = measure_underconfidence(totals, warn = FALSE),
-    corp = corp,
+    corp = corp, band = band, spread = spread,
     class = c("reliability_table", "data.frame")
   )
+}
+
+table_ece <- function(table) sum(table$n * abs(table$gap), na.rm = TRUE) / sum(table$n)
+
+# Which classes ---------------------------------------------------------------------------
+
+#' Codes of the classes that a table is to hold, in its order; NULL for all of them
+#' @noRd
+kept_classes <- function(forecast, classes, type) {
+  if (is.null(classes)) return(NULL)
+  if (!type %in% c("classwise", "top_label")) {
+    stop_input("classes", paste0("is given but type is \"", type, "\""),
+      "Only \"classwise\" and \"top_label\" tables have several classes.")
+  }
+  codes <- if (type == "top_label") forecast$pred else forecast$labels
+  if (is.numeric(classes) && length(classes) == 1) {
+    most <- check_count(classes, "classes")
+    known <- factor(codes, levels = seq_along(forecast$classes))
+    sizes <- if (is.null(forecast$weights)) table(known) else {
+      stats::xtabs(forecast$weights ~ known)
+    }
+    return(utils::head(order(-as.vector(sizes)), most))
+  }
+  found <- match(as.character(classes), forecast$classes)
+  if (!length(found) || anyNA(found) || anyDuplicated(found)) {
+    stop_input("classes", "must be a number, or names of classes, each once",
+      paste0("The classes are ", say_values(forecast$classes), "."))
+  }
+  found
+}
+
+keep_rows <- function(table, kept, classes) {
+  if (is.null(kept)) return(table)
+  table <- do.call(rbind, lapply(kept, function(code) table[as.integer(table$class) == code, ]))
+  rownames(table) <- NULL
+  table$class <- factor(as.character(table$class), levels = classes)
+  table
 }
 
 #' First columns of the table; each argument a list with one vector per problem
@@ -154,8 +200,9 @@ frequency_interval <- function(p, n, level, kind) {
 
 # Isotonic --------------------------------------------------------------------------------
 
-isotonic_fits <- function(forecast, spec, type) {
-  codes <- switch(type, event = spec$event, classwise = seq_along(forecast$classes),
+isotonic_fits <- function(forecast, spec, type, kept) {
+  codes <- switch(type, event = spec$event,
+    classwise = if (is.null(kept)) seq_along(forecast$classes) else kept,
     stop_input("method", paste0("can be \"isotonic\" only for type \"event\" or \"classwise\""),
       "Other types compare within predictions, not the probability of a class."))
   list(codes = codes, fits = lapply(codes, function(code) .Call(C_corp_fit, forecast, code)))
@@ -168,16 +215,48 @@ isotonic_rows <- function(forecast, fits) {
   table
 }
 
+band_points <- 50 # places of a band at least, evenly spaced, beside the ends of the blocks
+
+#' The range of the curve under calibration, from the lowest to the highest score of each class
+#' @noRd
 consistency_band <- function(forecast, fits, level, replicates) {
-  if (is.null(level)) return(list(low = NA_real_, high = NA_real_))
+  if (is.null(level)) return(NULL)
+  if (is.null(replicates)) {
+    replicates <- as.integer(max(100, min(1000, floor(2e7 / nrow(forecast$probs)))))
+  }
   seed <- draw_seed()
-  ranges <- Map(function(code, fit) {
-    at <- fit$score
+  parts <- Map(function(code, fit) {
+    ends <- range(fit$lower, fit$upper)
+    at <- sort(unique(c(fit$lower, fit$score, fit$upper,
+      seq(ends[1], ends[2], length.out = band_points))))
     draw <- function(first, count) .Call(C_band_draw, forecast, code, at, seed, first, count)
-    apply(draw_replicates(draw, replicates), 1, middle_range, level = level)
+    limits <- apply(draw_replicates(draw, replicates), 1, middle_range, level = level)
+    data.frame(class = factor(forecast$classes[code], levels = forecast$classes), score = at,
+      conf.low = limits[1, ], conf.high = limits[2, ])
   }, fits$codes, fits$fits)
-  ranges <- do.call(cbind, ranges)
-  list(low = ranges[1, ], high = ranges[2, ])
+  do.call(rbind, parts)
+}
+
+#' The band at the blocks' mean scores, which are among its places
+#' @noRd
+band_at <- function(band, table) {
+  if (is.null(band)) return(list(low = NA_real_, high = NA_real_))
+  rows <- match(paste(as.integer(table$class), format_exact(table$confidence)),
+    paste(as.integer(band$class), format_exact(band$score)))
+  list(low = band$conf.low[rows], high = band$conf.high[rows])
+}
+
+format_exact <- function(x) sprintf("%a", x)
+
+spread_bins <- 20L
+
+#' A histogram of the scores, which blocks of pooled scores do not show
+#' @noRd
+score_spread <- function(forecast, spec, type, kept) {
+  spec$bins <- spread_bins
+  spec$mass <- FALSE
+  table <- keep_rows(bin_rows(forecast, spec, type), kept, forecast$classes)
+  table[c("class", "lower", "upper", "n")]
 }
 
 corp_parts <- function(forecast, fits) {
@@ -193,63 +272,4 @@ corp_parts <- function(forecast, fits) {
     )
   }, fits$codes, fits$fits)
   do.call(rbind, rows)
-}
-
-# Methods ---------------------------------------------------------------------------------
-
-#' @param object,x A reliability table.
-#' @param digits,rows How many decimals and rows to print.
-#' @param ... Passed on to [print.data.frame()]; `summary()` ignores it.
-#' @rdname reliability_table
-#' @return `summary()` returns, for isotonic tables, a data frame with the columns `class`,
-#'   `measure`, `score`, `miscalibration`, `discrimination`, `uncertainty`; for bins, one with
-#'   `class`, `n`, `confidence`, `observed`, `gap`, `ece` and `mce` (norms 1 and Inf).
-#' @export
-summary.reliability_table <- function(object, ...) {
-  corp <- attr(object, "corp")
-  if (!is.null(corp)) return(corp)
-  table <- as.data.frame(object)
-  code <- ifelse(is.na(table$class), 0L, as.integer(table$class))
-  rows <- lapply(split(table, code), function(part) {
-    full <- part[part$n > 0, ]
-    total <- sum(full$n)
-    average <- function(x) if (total > 0) sum(full$n * x) / total else NA_real_
-    data.frame(
-      class = part$class[1], n = total,
-      confidence = average(full$confidence), observed = average(full$observed),
-      gap = average(full$gap), ece = average(abs(full$gap)),
-      mce = if (total > 0) max(abs(full$gap)) else NA_real_
-    )
-  })
-  out <- do.call(rbind, rows)
-  rownames(out) <- NULL
-  out
-}
-
-#' @rdname reliability_table
-#' @export
-print.reliability_table <- function(x, digits = 3, rows = 20, ...) {
-  about <- function(name) attr(x, name)
-  if (!is.null(about("type"))) {
-    kind <- if (about("method") == "isotonic") "isotonic" else paste0("equal ", about("binning"))
-    cat("Reliability table: ", about("type"), ", ", kind, "; ", about("N"), " rows, ",
-      about("K"), " classes; ECE ", format(round(about("ece"), digits)), "\n", sep = "")
-  }
-  table <- as.data.frame(x)
-  filled <- if (is.null(table$n)) table else table[table$n > 0, , drop = FALSE]
-  if (!is.null(filled$class) && all(is.na(filled$class))) filled$class <- NULL
-  numeric <- vapply(filled, is.double, NA)
-  filled[numeric] <- lapply(filled[numeric], round, digits = digits)
-  print(utils::head(filled, rows), row.names = FALSE, ...)
-  hidden <- c(nrow(filled) - min(rows, nrow(filled)), nrow(table) - nrow(filled))
-  said <- c(sprintf("%d more rows", hidden[1]), sprintf("%d empty bins", hidden[2]))[hidden > 0]
-  if (length(said)) cat("(", paste(said, collapse = ", "), ")\n", sep = "")
-  invisible(x)
-}
-
-#' @export
-as.data.frame.reliability_table <- function(x, ...) {
-  plain <- c("names", "row.names")
-  attributes(x) <- c(attributes(x)[plain], class = "data.frame")
-  x
 }

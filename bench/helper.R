@@ -25,7 +25,7 @@ load_units <- function() {
   core <- c("src/softmax.c", "src/gpc.c", list.files("src", "\\.h$", full.names = TRUE))
   kernel <- compile(c("bench/kernel.c", core), "kernel", "src/Makevars")
   list(softmax = unit("unit_softmax"), row_max = unit("unit_row_max"),
-    clock = unit("unit_clock"), kernel = kernel("kernel_softmax"))
+    search = unit("unit_search"), clock = unit("unit_clock"), kernel = kernel("kernel_softmax"))
 }
 
 units <- load_units()
@@ -50,6 +50,9 @@ one_row_max <- function(z) {
   arg <- integer(nrow(z))
   function() .Call(units$row_max, z, top, arg)
 }
+
+# One search pass of z over the maps of a fit.
+one_search <- function(z, fit) function() .Call(units$search, z, fit$x, fit$start)
 
 # Seconds of each function in turn, `rounds` times: a matrix with a column per function. The
 # machine may be busy with other things; what is timed in turns is disturbed alike.
@@ -87,4 +90,31 @@ write_report <- function(name, title, lines) {
   file <- file.path("bench/results", paste0(name, ".md"))
   writeLines(c(head, lines), file)
   writeLines(c(lines, "", paste("Kept in", file)))
+}
+
+# Packages to compare with, which the package itself does not need: those that are installed, or can
+# be installed from CRAN into .build/peers (or a temporary folder). Returns the names of those there
+# are, and says which are not.
+find_peers <- function(packages) {
+  build <- Sys.getenv("BUILD", "")
+  lib <- file.path(if (nzchar(build)) build else tempdir(), "peers")
+  dir.create(lib, showWarnings = FALSE, recursive = TRUE)
+  .libPaths(c(.libPaths(), lib))
+  there <- function(names) vapply(names, requireNamespace, NA, quietly = TRUE)
+  wanted <- packages[!there(packages)]
+  if (length(wanted)) {
+    cat("bench: installing", toString(wanted), "from CRAN\n")
+    repos <- getOption("repos")
+    if (is.null(repos) || !"CRAN" %in% names(repos) || repos[["CRAN"]] == "@CRAN@") {
+      utils::chooseCRANmirror(ind = 1)
+    }
+    for (name in wanted) {
+      try(suppressWarnings(utils::install.packages(name, lib = lib, quiet = TRUE)), silent = TRUE)
+    }
+  }
+  found <- packages[there(packages)]
+  for (name in setdiff(packages, found)) {
+    cat("bench:", name, "cannot be installed and is left out\n")
+  }
+  found
 }

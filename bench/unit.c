@@ -6,7 +6,11 @@
  * their sums, division.
  *
  * unit_row_max: "one row maximum pass": the largest entry of every row and its first
- * column, again in whole-column sweeps, as anyone would write it at first. */
+ * column, again in whole-column sweeps, as anyone would write it at first.
+ *
+ * unit_search: "one search pass": every score of the matrix is read and looked up, by halving, among
+ * the points of its column's map (points start[j] .. start[j + 1] - 1 of x); the position is summed
+ * up, and nothing is written. */
 #include <R.h>
 #include <Rinternals.h>
 #include <math.h>
@@ -54,6 +58,29 @@ SEXP unit_softmax(SEXP z, SEXP top, SEXP sum, SEXP p) {
 SEXP unit_row_max(SEXP z, SEXP top, SEXP arg) {
   row_max(Rf_nrows(z), Rf_ncols(z), REAL(z), REAL(top), INTEGER(arg));
   return R_NilValue;
+}
+
+SEXP unit_search(SEXP z, SEXP x, SEXP start) {
+  const R_xlen_t n = Rf_nrows(z), k = Rf_ncols(z);
+  const double *score = REAL(z);
+  double sum = 0.0;
+  for (R_xlen_t j = 0; j < k; j++) {
+    const double *point = REAL(x) + INTEGER(start)[j];
+    const int m = INTEGER(start)[j + 1] - INTEGER(start)[j];
+    for (R_xlen_t i = 0; i < n; i++) {
+      const double s = score[i + j * n];
+      int low = 0, high = m;
+      while (low < high) {
+        int middle = (low + high) / 2;
+        if (point[middle] < s)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      sum += low;
+    }
+  }
+  return Rf_ScalarReal(sum);
 }
 
 /* Seconds, to the nanosecond. */

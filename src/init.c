@@ -8,6 +8,7 @@
 
 SEXP r_scan(SEXP x, SEXP threads, SEXP keep);
 SEXP r_normalise(SEXP x, SEXP slack);
+SEXP r_pair_probs(SEXP x, SEXP flip);
 SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads);
 SEXP r_log_softmax(SEXP z, SEXP threads);
 SEXP r_temperature_fit(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP start,
@@ -36,6 +37,10 @@ SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
                  SEXP log_mean);
 SEXP r_gp_latent_rows(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper,
                       SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP threads);
+/* r_seen.c */
+SEXP r_seen(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP shift, SEXP logs,
+            SEXP ends, SEXP bins, SEXP rows, SEXP start, SEXP threads);
+SEXP r_centred(SEXP z, SEXP at, SEXP p, SEXP inducing, SEXP hyper, SEXP q_cov);
 /* r_measures.c */
 SEXP r_ece(SEXP forecast, SEXP spec);
 SEXP r_bin_sums(SEXP forecast, SEXP spec);
@@ -49,10 +54,19 @@ SEXP r_boot_rows(SEXP forecast, SEXP eps);
 SEXP r_boot_draw(SEXP rows, SEXP seed, SEXP first, SEXP count);
 SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP seed, SEXP first, SEXP count);
 SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP seed, SEXP first, SEXP count);
+/* r_ova.c, r_curves.c, r_scaling.c */
+SEXP r_log_odds(SEXP z, SEXP logits, SEXP threads);
+SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads);
+SEXP r_ova_map(SEXP score, SEXP rest, SEXP maps, SEXP count);
+SEXP r_curves_fit(SEXP scores, SEXP labels, SEXP weights, SEXP method, SEXP bins,
+                  SEXP total, SEXP constant, SEXP threads);
+SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP options,
+                   SEXP threads);
 
 static const R_CallMethodDef calls[] = {
     CALL(scan, 3),
     CALL(normalise, 2),
+    CALL(pair_probs, 2),
     CALL(softmax, 4),
     CALL(log_softmax, 2),
     CALL(temperature_fit, 8),
@@ -66,6 +80,8 @@ static const R_CallMethodDef calls[] = {
     CALL(gp_interval, 14),
     CALL(gp_latent, 6),
     CALL(gp_latent_rows, 9),
+    CALL(seen, 11),
+    CALL(centred, 6),
     CALL(ece, 2),
     CALL(bin_sums, 2),
     CALL(measure_totals, 1),
@@ -77,6 +93,11 @@ static const R_CallMethodDef calls[] = {
     CALL(boot_draw, 4),
     CALL(null_draw, 5),
     CALL(band_draw, 6),
+    CALL(log_odds, 3),
+    CALL(ova_predict, 4),
+    CALL(ova_map, 4),
+    CALL(curves_fit, 8),
+    CALL(scaling_fit, 6),
     {NULL, NULL, 0},
 };
 

@@ -1,8 +1,10 @@
 # Rscript tools/demo.R: called by `make demo` from the top folder, with the package just
 # built in front of the library path. Calibrates two classifiers, compares before and after
-# on rows that were not used for it, and draws reliability diagrams into demo-output/.
+# on rows that were not used for it, and draws reliability diagrams, latent maps and a calibration
+# map into demo-output/.
 
 library(gpcalib)
+set.seed(1) # bands of isotonic curves and of maps are random
 dir.create("demo-output", showWarnings = FALSE)
 
 # Two sets of scores: logits of a network for 26 letters, and forecasts of rain.
@@ -30,25 +32,40 @@ measure <- function(p, y, type) {
 
 rows <- list()
 pictures <- character()
+draw <- function(file, picture, height = 4) {
+  file <- file.path("demo-output", file)
+  ggplot2::ggsave(file, picture, width = 6, height = height, dpi = 150)
+  pictures <<- c(pictures, file)
+}
 for (name in names(sets)) {
   set <- sets[[name]]
   cat("\n", set$about, "\n", sep = "")
   fits <- list(
     none = calib_none(set$cal$scores, set$cal$labels),
     temperature = calib_temperature(set$cal$scores, set$cal$labels),
+    platt = calib_platt(set$cal$scores, set$cal$labels, scale = "logit"),
+    isotonic = calib_isotonic(set$cal$scores, set$cal$labels),
+    beta = calib_beta(set$cal$scores, set$cal$labels),
+    bbq = calib_bbq(set$cal$scores, set$cal$labels),
+    histogram = calib_histogram(set$cal$scores, set$cal$labels),
     gp = calib_gp(set$cal$scores, set$cal$labels)
   )
-  print(fits$temperature)
-  print(fits$gp)
+  for (fit in fits[-1]) print(fit)
+  probs <- lapply(fits, predict, set$test$scores)
   for (method in names(fits)) {
-    p <- predict(fits[[method]], set$test$scores)
-    rows[[paste(name, method)]] <- measure(p, set$test$labels, set$type)
-    table <- reliability_table(p, set$test$labels, type = set$type)
-    file <- file.path("demo-output", paste0(name, "-", method, ".png"))
-    pictures <- c(pictures, file)
-    ggplot2::ggsave(file, autoplot(table), width = 6, height = 4, dpi = 150)
+    rows[[paste(name, method)]] <- measure(probs[[method]], set$test$labels, set$type)
+  }
+  shown <- c(Uncalibrated = "none", Temperature = "temperature", GP = "gp")
+  draw(paste0(name, "-reliability.png"), plot_reliability(stats::setNames(probs[shown],
+    names(shown)), set$test$labels, type = set$type))
+  draw(paste0(name, "-latent.png"), autoplot(fits$gp))
+  if (length(fits$gp$classes) == 2) {
+    draw(paste0(name, "-map.png"), plot_map(list("GP, log mean" = calib_gp(set$cal$scores,
+      set$cal$labels, mean = "log"), GP = fits$gp, Isotonic = fits$isotonic, Beta = fits$beta)))
   }
 }
+draw("rain-isotonic.png", plot_reliability(rain_nyc$prob[!cal], rain_nyc$rain[!cal], type = "event",
+  method = "isotonic"))
 
 cat("\nOn the test rows, before (none) and after calibration:\n\n")
 table <- data.frame(round(do.call(rbind, rows), 3), check.names = FALSE)
@@ -56,7 +73,8 @@ print(table)
 cat("\nover: mean confidence when wrong; under: mean doubt when right. ECE and MCE with 15 bins:\n")
 cat("letters: confidence in the most likely letter; rain: the probability of rain.\n")
 if (any(is.infinite(table$log_loss))) {
-  cat("An infinite log loss: it rained after a forecast of exactly 0, or stayed dry after 1.\n")
+  cat("An infinite log loss: what happened had a probability of exactly 0. Bins without a mistake, and\n")
+  cat("the ends of isotonic maps, give it; so do some forecasts of rain themselves.\n")
 }
-cat("\nReliability diagrams:\n")
+cat("\nReliability diagrams, latent maps and a calibration map:\n")
 cat(paste0("  ", pictures, "\n"), sep = "")

@@ -18,7 +18,7 @@ test_that("points, intervals, gaps and shares are those of the table", {
   expect_equal(cbind(lines$ymin, lines$ymax), cbind(full$conf.low, full$conf.high))
   points <- layers[[4]]
   expect_equal(cbind(points$x, points$y), cbind(full$confidence, full$observed))
-  shares <- layers[[5]]
+  shares <- layers[[7]]
   expect_equal(shares$ymax / sum(shares$ymax), full$n / sum(full$n))
   expect_identical(unique(as.integer(shares$PANEL)), 2L)
 })
@@ -29,9 +29,13 @@ test_that("axes run from 0 to 1, and the lower panel shows percentages of rows",
   scales <- built$layout$panel_scales_y
   expect_identical(scales[[1]]$get_limits(), c(0, 1))
   expect_identical(built$layout$panel_scales_x[[1]]$get_limits(), c(0, 1))
-  at <- scales[[2]]$get_breaks()
-  said <- scales[[2]]$get_labels(at)
-  shares <- layers_of(autoplot(table))[[5]]$ymax
+  # What is drawn is asked of the expanded axis.
+  view <- built$layout$panel_params[[2]]$y
+  at <- view$get_breaks()
+  said <- view$get_labels()
+  said <- said[!is.na(at)]
+  at <- at[!is.na(at)]
+  shares <- layers_of(autoplot(table))[[7]]$ymax
   expect_match(said, "%$")
   most <- max(table$n) / sum(table$n)
   expect_equal(as.numeric(sub("%", "", said)), 100 * at * most / max(shares), tolerance = 1e-2)
@@ -40,17 +44,38 @@ test_that("axes run from 0 to 1, and the lower panel shows percentages of rows",
 test_that("titles and captions follow the type", {
   words <- function(...) autoplot(reliability_table(...))$labels
   expect_match(words(p, y)$title, "predicted class")
-  expect_match(words(p, y)$caption, "95 % intervals")
-  expect_match(words(p, y, conf_level = .9)$caption, "90 % intervals")
+  expect_match(words(p, y)$caption, "95%.intervals")
+  expect_match(words(p, y, conf_level = .9)$caption, "90%.intervals")
   expect_false(grepl("intervals", words(p, y, conf_level = NULL)$caption))
   event <- words(p, y, type = "event", event = "b")
   expect_match(event$title, "\"b\"")
   expect_match(event$x, "\"b\"")
   isotonic <- words(p, y, type = "event", event = "b", method = "isotonic", replicates = 20)
-  expect_match(isotonic$caption, "^Band: .*95 %")
-  expect_match(isotonic$subtitle, "miscalibration")
-  expect_match(words(p, y)$subtitle, sprintf("ECE %.3f", ece(p, y, bins = 15)))
-  expect_match(words(p, y)$subtitle, sprintf("accuracy %.3f", class_accuracy(p, y)))
+  expect_match(gsub("\n", " ", isotonic$caption), "band: .*probability 95%")
+  expect_match(words(p, y)$caption, "N = 400")
+  expect_true(all(nchar(strsplit(isotonic$caption, "\n")[[1]]) < 63))
+})
+
+corner <- function(plot) layers_of(plot)[[which(vapply(plot$layers, function(layer) {
+  inherits(layer$geom, "GeomText")
+}, NA))]]
+
+test_that("the corner holds the numbers, where less is drawn", {
+  text <- corner(autoplot(reliability_table(p, y)))
+  expect_identical(text$label, sprintf("ECE %.3f\noverconfidence %.3f\nunderconfidence %.3f",
+    ece(p, y, bins = 15), overconfidence(p, y), underconfidence(p, y)))
+  event <- corner(autoplot(reliability_table(p, y, type = "event", event = "b")))
+  expect_match(event$label, sprintf("frequency %.3f", mean(y == "b")))
+  set.seed(1)
+  curve <- reliability_table(p, y, type = "event", event = "b", method = "isotonic", replicates = 20)
+  parts <- summary(curve)[1, ]
+  expect_identical(corner(autoplot(curve))$label, sprintf("MCB %.3f\nDSC %.3f\nUNC %.3f",
+    parts$miscalibration, parts$discrimination, parts$uncertainty))
+  # Everything stated too low leaves the bottom right free, too high the top left.
+  low <- reliability_table(rep(c(.1, .2, .3), 20), rep(1, 60) - (1:60 > 58), type = "event")
+  high <- reliability_table(rep(c(.7, .8, .9), 20), rep(0, 60) + (1:60 > 58), type = "event")
+  expect_identical(corner(autoplot(low))$x, .99)
+  expect_identical(corner(autoplot(high))$x, .02)
 })
 
 test_that("every kind of table can be drawn", {
@@ -71,15 +96,125 @@ test_that("every kind of table can be drawn", {
   draw(p, y, type = "event", event = "a", method = "isotonic", conf_level = NULL)
   draw(p, y, type = "classwise", method = "isotonic")
   draw(c(0, 1, 1, 0), c(0, 1, 1, 1))
+  draw(rep(.93, 30), rep(0:1, c(5, 25))) # one bin
+  draw(p, factor(rep("a", 400), levels = c("a", "b", "c")), type = "top_label") # one class
   many <- oracle_data(300, 8, seed = 32)
   draw(oracle_softmax(many$z), many$y, type = "classwise")
 })
 
-test_that("beyond six classes there is no lower panel", {
+panels_of <- function(plot) ggplot2::ggplot_build(plot)$layout$layout
+
+test_that("the largest classes come first, up to a limit", {
   many <- oracle_data(300, 8, seed = 32)
-  table <- reliability_table(oracle_softmax(many$z), many$y, type = "classwise", bins = 5)
-  panels <- function(...) nrow(ggplot2::ggplot_build(autoplot(table, ...))$layout$layout)
-  expect_identical(panels(), 8L)
-  expect_identical(panels(histogram = TRUE), 16L)
+  q <- oracle_softmax(many$z)
+  labels <- factor(letters[many$y], levels = letters[1:8])
+  table <- reliability_table(q, labels, type = "classwise", bins = 5)
+  sizes <- sort(base::table(labels), decreasing = TRUE)
+  shown <- panels_of(autoplot(table))
+  expect_equal(as.vector(base::table(labels)[as.character(shown$class)]), as.vector(sizes[1:6]))
+  expect_match(autoplot(table)$labels$caption, "6 of 8 classes")
+  expect_equal(nrow(panels_of(autoplot(table, classes = 8))), 8)
+  expect_equal(nrow(panels_of(autoplot(table, classes = 2))), 4) # with the lower panels
+  expect_equal(nrow(panels_of(autoplot(table, classes = 2, histogram = FALSE))), 2)
+  named <- autoplot(table, classes = c("c", "a"))
+  expect_identical(levels(named$data$class), c("c", "a"))
+  expect_error(autoplot(table, classes = "x"), "classes", class = "gpcalib_error_input")
   expect_error(autoplot(table, histogram = NA), class = "gpcalib_error_input")
+  expect_error(autoplot(table, clases = 3), class = "gpcalib_error_input")
+  # A class that is never predicted has no bins of equal mass.
+  flat <- plot_reliability(list(matrix(.5, 10, 2), matrix(.5, 10, 2)), rep(1:2, 5),
+    type = "top_label", binning = "mass")
+  expect_identical(levels(flat$data$class), "1")
+  # By rows predicted for "top_label"
+  guess <- letters[max.col(q, "first")]
+  top <- reliability_table(q, labels, type = "top_label", classes = 3)
+  expect_identical(as.character(unique(top$class)),
+    names(sort(base::table(factor(guess, levels = letters[1:8])), decreasing = TRUE))[1:3])
+})
+
+test_that("several forecasts stand side by side, each with its own table", {
+  sharp <- p^2 / rowSums(p^2)
+  plot <- plot_reliability(list(First = p, Second = sharp), y, bins = 10)
+  expect_s3_class(plot, "ggplot")
+  expect_identical(levels(plot$data$forecast), c("First", "Second"))
+  expect_equal(nrow(panels_of(plot)), 4)
+  want <- as.data.frame(reliability_table(sharp, y, bins = 10))
+  got <- plot$data[plot$data$forecast == "Second", ]
+  expect_equal(got$observed, want$observed[want$n > 0])
+  expect_identical(plot_reliability(p, y, bins = 10)$data, autoplot(reliability_table(p, y, 10))$data)
+  both <- plot_reliability(list(p, sharp), y, type = "classwise")
+  expect_equal(nrow(panels_of(both)), 6)
+  expect_identical(levels(both$data$forecast), c("1", "2"))
+  expect_s3_class(plot_reliability(data.frame(a = p[, 1], b = p[, 2], c = p[, 3]), y) + ggplot2::theme_minimal() +
+    ggplot2::labs(title = "Mine") + ggplot2::scale_x_reverse(), "ggplot")
+  error <- function(...) expect_error(..., class = "gpcalib_error_input")
+  error(plot_reliability(list(p, "a"), y), "x\\[\\[2\\]\\]")
+  error(plot_reliability(list(a = p, a = p), y), "twice")
+  error(plot_reliability("a", y), "`x`")
+  error(plot_reliability(p, y, bin = 3), "reliability_table")
+  error(plot_reliability(p), "labels")
+  error(plot_reliability(list(p, p), y, type = "classwise", histogram = TRUE), "histogram")
+})
+
+test_that("weights reach the tables, and the classes chosen for several forecasts", {
+  w <- ifelse(y == "c", 10, 1)
+  plot <- plot_reliability(list(A = p, B = p), y, type = "classwise", classes = 1, weights = w)
+  expect_identical(as.character(unique(plot$data$class)), "c")
+  expect_equal(plot_reliability(p, y, weights = w)$data$n,
+    with(reliability_table(p, y, weights = w), n[n > 0]))
+})
+
+test_that("the isotonic band reaches from the lowest to the highest score", {
+  set.seed(2)
+  table <- reliability_table(p, y, type = "event", event = "b", method = "isotonic", replicates = 50)
+  band <- attr(table, "band")
+  expect_equal(range(band$score), range(p[, 2]))
+  expect_true(all(diff(band$score) > 0))
+  at <- match(table$confidence, band$score)
+  expect_identical(band$conf.low[at], table$conf.low)
+  drawn <- layers_of(autoplot(table))[[1]]
+  expect_equal(drawn$ymax, band$conf.high)
+  curve <- layers_of(autoplot(table))[[3]]
+  expect_equal(range(curve$x), range(p[, 2]))
+  spread <- attr(table, "spread")
+  expect_equal(sum(spread$n), 400)
+  expect_equal(spread$n, as.vector(base::table(cut(p[, 2], 0:20 / 20, include.lowest = TRUE))))
+})
+
+test_that("rows taken out leave numbers of the rest", {
+  table <- reliability_table(p, y, type = "classwise", bins = 5)
+  part <- table[table$class == "b", ]
+  expect_equal(attr(part, "ece"), ece(p, y, 5, type = "event", event = "b"))
+  expect_equal(corner(autoplot(part))$label, sprintf("ECE %.3f", attr(part, "ece")))
+  expect_output(print(part), sprintf("some of its rows.*ECE %s", format(round(attr(part, "ece"), 3))))
+  one <- reliability_table(p, y, bins = 5)
+  expect_false(grepl("over", corner(autoplot(one[one$bin > 3, ]))$label))
+  expect_s3_class(table[, 1:3], "data.frame", exact = TRUE)
+  expect_identical(table$n, table[["n"]])
+  set.seed(3)
+  curve <- reliability_table(p, y, type = "classwise", method = "isotonic", replicates = 20)
+  expect_equal(nrow(summary(curve[curve$class == "a", ])), 2)
+  # Also when other packages slice the rows without our method
+  slice <- part
+  attributes(slice)[c("ece", "total")] <- attributes(table)[c("ece", "total")]
+  expect_output(print(slice), sprintf("ECE %s", format(round(attr(part, "ece"), 3))))
+  bare <- structure(as.data.frame(table), class = c("reliability_table", "data.frame"))
+  expect_error(autoplot(bare), class = "gpcalib_error_input")
+})
+
+test_that("long names are cut so that they can be told apart", {
+  expect_identical(shorten(c("short", "abcdefghijklmnop"), 9), c("short", "abc...nop"))
+  long <- paste0("a_very_long_name_", 1:3, "_of_the_set")
+  expect_identical(shorten(long, 10), c("...1...", "...2...", "...3..."))
+  expect_identical(length(unique(shorten(c("aaaaaaaaaaaa", "aaaaaaabaaaaa"), 6))), 2L)
+})
+
+test_that("diagrams look as they did", {
+  skip_if_not_installed("vdiffr")
+  skip_if(utils::packageVersion("ggplot2") >= "3.5.0", "drawn with ggplot2 3.4")
+  set.seed(4)
+  vdiffr::expect_doppelganger("confidence of two", plot_reliability(list(A = p, B = p^2 /
+    rowSums(p^2)), y))
+  vdiffr::expect_doppelganger("isotonic event", plot_reliability(p, y, type = "event", event = "b",
+    method = "isotonic", replicates = 100))
 })

@@ -1,0 +1,154 @@
+# Over- against underconfidence.
+
+#' Over- and underconfidence picture
+#'
+#' Each forecast is a point: its underconfidence u (mean doubt when right) against its
+#' overconfidence o (mean confidence when wrong), see [overconfidence()].
+#'
+#' On average over the rows a classifier is calibrated when o P(wrong) = u P(right), that is
+#' \deqn{\frac{o}{u} = \frac{P(\mathrm{right})}{P(\mathrm{wrong})},}{o / u = P(right) / P(wrong),}
+#' the odds of being correct: a line through the origin for each accuracy (accuracies that agree to
+#' three decimals share one). Above its line a forecast is overconfident on average, below it
+#' underconfident. A sharper forecast with the same accuracy lies nearer to the origin along the line.
+#'
+#' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
+#' @param labels The true classes; for forecasts of different rows a list of them, in the order of `x`.
+#' @param conf_level Level of bootstrap intervals for o and u (see [calib_metrics()]); `NULL` for
+#'   none.
+#' @param replicates How often to resample; [set.seed()] governs.
+#' @param weights `NULL`, or one weight per row (with several sets of labels: a list).
+#' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
+#' @param ... Must be empty.
+#' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns
+#'   `forecast`, `accuracy`, `underconfidence`, `overconfidence` and the ends of the intervals,
+#'   `under.low`, `under.high`, `over.low`, `over.high`. A forecast that is never wrong, or never
+#'   right, has no place in the picture and is named in the caption.
+#' @references
+#' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
+#' classification. *Proceedings of AISTATS*, PMLR 108, 178-190.
+#' @family pictures
+#' @examples
+#' cal <- letters_nn$cal
+#' test <- letters_nn$test
+#' fits <- list(Uncalibrated = calib_none(cal$scores, cal$labels),
+#'   Temperature = calib_temperature(cal$scores, cal$labels),
+#'   GP = calib_gp(cal$scores, cal$labels))
+#' plot_confidence(lapply(fits, predict, test$scores), test$labels)
+#' @export
+plot_confidence <- function(x, labels, ..., conf_level = NULL, replicates = 1000, weights = NULL,
+                            base_size = 9) {
+  check_dots_empty(...)
+  if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
+  if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
+  labels <- per_forecast(labels, forecasts, "labels")
+  weights <- per_forecast(weights, forecasts, "weights")
+  rows <- do.call(rbind, lapply(seq_along(forecasts), function(i) {
+    confidence_row(forecasts[[i]], labels[[i]], weights[[i]], conf_level, replicates)
+  }))
+  names <- if (is.null(names(forecasts))) "Forecast" else names(forecasts)
+  rows <- cbind(forecast = factor(names, levels = names), rows)
+  draw_confidence(rows, conf_level, base_size)
+}
+
+#' A list with one set of labels (weights) per forecast
+#' @noRd
+per_forecast <- function(value, forecasts, arg) {
+  if (!is.list(value) || is.data.frame(value)) return(rep(list(value), length(forecasts)))
+  if (length(value) != length(forecasts)) {
+    stop_input(arg, paste0("is a list of ", length(value), " but there are ", length(forecasts),
+      " forecasts"), "Give one for each, or one for all.")
+  }
+  value
+}
+
+confidence_row <- function(probs, labels, weights, conf_level, replicates) {
+  # Undefined measures are left out of the picture, and its caption says so.
+  table <- withCallingHandlers(
+    calib_metrics(probs, labels, conf_level = conf_level, replicates = replicates, eps = 1e-300,
+      weights = weights),
+    gpcalib_warning_undefined = function(w) invokeRestart("muffleWarning")
+  )
+  rownames(table) <- table$measure
+  data.frame(
+    accuracy = table["class_accuracy", "estimate"],
+    underconfidence = table["underconfidence", "estimate"],
+    overconfidence = table["overconfidence", "estimate"],
+    under.low = table["underconfidence", "conf.low"],
+    under.high = table["underconfidence", "conf.high"],
+    over.low = table["overconfidence", "conf.low"], over.high = table["overconfidence", "conf.high"]
+  )
+}
+
+draw_confidence <- function(rows, conf_level, base_size) {
+  pen <- base_size / 10
+  placed <- rows[!is.na(rows$overconfidence) & !is.na(rows$underconfidence), ]
+  reach <- function(...) min(1, 1.15 * max(0.02, ..., na.rm = TRUE))
+  top <- c(u = reach(placed$underconfidence, placed$under.high),
+    o = reach(placed$overconfidence, placed$over.high))
+  lines <- balance_lines(placed$accuracy, top)
+  ranged <- placed[!is.na(placed$over.low) & !is.na(placed$under.low), ]
+  forecasts <- levels(rows$forecast)
+  lost <- setdiff(forecasts, as.character(placed$forecast))
+  ggplot(rows, aes(.data$underconfidence, .data$overconfidence)) +
+    (if (nrow(lines)) {
+      list(
+        geom_segment(aes(x = 0, y = 0, xend = .data$u, yend = .data$o), data = lines,
+          colour = "grey55", linewidth = 0.4 * pen),
+        geom_text(aes(.data$at * .data$u, .data$at * .data$o, label = .data$label, hjust = .data$hjust,
+          vjust = .data$vjust), data = lines, size = text_size(base_size), colour = "grey35",
+          check_overlap = TRUE)
+      )
+    }) +
+    (if (nrow(ranged)) {
+      list(
+        geom_segment(aes(x = .data$under.low, xend = .data$under.high, yend = .data$overconfidence,
+          colour = .data$forecast), data = ranged, linewidth = 0.4 * pen, show.legend = FALSE),
+        geom_segment(aes(y = .data$over.low, yend = .data$over.high, xend = .data$underconfidence,
+          colour = .data$forecast), data = ranged, linewidth = 0.4 * pen, show.legend = FALSE)
+      )
+    }) +
+    (if (nrow(placed)) {
+      list(
+        geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed,
+          size = 2.4 * pen, show.legend = length(forecasts) > 1),
+        ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(forecasts)),
+          forecasts)),
+        ggplot2::scale_shape_manual(values = stats::setNames(pick(marks, length(forecasts)),
+          forecasts))
+      )
+    }) +
+    scale_x_continuous(limits = c(0, top[["u"]]), labels = say_plain, expand = c(0, 0)) +
+    scale_y_continuous(limits = c(0, top[["o"]]), labels = say_plain, expand = c(0, 0)) +
+    labs(
+      x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL,
+      caption = wrap_words("Mean confidence when wrong against mean doubt when right. Lines: ",
+        "their ratio is the odds of being correct (calibrated on average); above: too sure.",
+        if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
+        if (length(lost)) {
+          paste0(" Not defined for ", paste(shorten(lost, 20), collapse = ", "),
+            ": never wrong, or never right.")
+        })
+    ) +
+    picture_theme(base_size) +
+    legend_above(forecasts, c("colour", "shape"))
+}
+
+#' Where the line of each accuracy leaves the picture
+#' @noRd
+balance_lines <- function(accuracy, top) {
+  accuracy <- unique(round(accuracy, 3))
+  accuracy <- accuracy[accuracy > 0 & accuracy < 1]
+  if (!length(accuracy)) return(data.frame())
+  odds <- accuracy / (1 - accuracy)
+  right <- odds * top[["u"]] <= top[["o"]] # leaves at the right edge, not at the top
+  u <- ifelse(right, top[["u"]], top[["o"]] / odds)
+  # Words stand above the line and left of its end, or below and right of one that starts steeply.
+  steep <- u < 0.4 * top[["u"]]
+  data.frame(
+    accuracy = accuracy, u = u, o = odds * u, at = 0.94,
+    label = paste0(" accuracy ", format(accuracy, nsmall = 3), " "),
+    hjust = ifelse(steep, 0, 1), vjust = ifelse(steep, 1, 0)
+  )
+}

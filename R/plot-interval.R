@@ -1,0 +1,132 @@
+# Class probabilities of chosen rows with their uncertainty.
+
+#' Class probabilities with intervals
+#'
+#' Draws the calibrated probabilities of a few rows as points with ranges, from
+#' `predict(type = "interval")` of a [calib_gp()].
+#'
+#' The interval says how well the map of the calibrator is known at these scores, given the
+#' calibration rows: it is narrow where they are many, and widens beyond them. It is no statement
+#' about the classifier itself.
+#'
+#' With more than two classes each row gets a panel with its most likely classes; with two, the rows
+#' stand one above the other with the probability of the second class.
+#'
+#' @param object A fit of [calib_gp()].
+#' @param newdata Scores of the rows to draw, as in [predict.calib_gp()]. Row names become titles.
+#' @param labels Their true classes, to be marked; or `NULL`.
+#' @param level Coverage of the intervals.
+#' @param classes How many classes of a row to draw at most, the most likely ones.
+#' @param rows How many rows to draw at most, the first ones. `NULL`: 4, or 20 for two classes.
+#' @param n_draws How many functions the intervals rest on; [set.seed()] governs them.
+#' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
+#' @param ... Must be empty.
+#' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns
+#'   `row`, `class`, `estimate`, `conf.low`, `conf.high` and `true` (`NA` without labels).
+#' @family pictures
+#' @examples
+#' cal <- letters_nn$cal
+#' test <- letters_nn$test
+#' fit <- calib_gp(cal$scores, cal$labels)
+#' set.seed(1)
+#' plot_interval(fit, test$scores[c(2, 13, 20, 33), ], test$labels[c(2, 13, 20, 33)])
+#' @export
+plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, classes = 4, rows = NULL,
+                          n_draws = 1000, base_size = 9) {
+  check_dots_empty(...)
+  if (!inherits(object, "calib_gp")) {
+    stop_input("object", "must be a fit of calib_gp(), which alone has intervals", say_given(object))
+  }
+  level <- check_level(level, "level")
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  classes <- check_count(classes, "classes")
+  pair <- length(object$classes) == 2
+  rows <- if (is.null(rows)) (if (pair) 20L else 4L) else check_count(rows, "rows")
+  given <- if (length(dim(newdata)) == 2) nrow(newdata) else length(newdata)
+  if (given < 1) stop_input("newdata", "has no rows", "Give the scores of the rows to draw.")
+  first <- seq_len(min(rows, given))
+  truth <- check_truth(labels, given, object$classes)[first]
+  newdata <- if (length(dim(newdata)) == 2) newdata[first, , drop = FALSE] else newdata[first]
+  values <- predict(object, newdata, type = "interval", level = level, n_draws = n_draws)
+  table <- interval_table(values, truth, object$classes, if (!pair) classes)
+  draw_interval(table, pair, object$classes, given, classes, level, base_size)
+}
+
+#' Codes of the true classes, NA without labels
+#' @noRd
+check_truth <- function(labels, n, classes) {
+  if (is.null(labels)) return(rep(NA_integer_, n))
+  if (length(labels) != n) {
+    stop_input("labels", paste0("has ", say_count(length(labels), "value"), " but `newdata` has ",
+      say_count(n, "row")), "Give one label per row.")
+  }
+  codes <- match(as.character(labels), classes)
+  if (anyNA(codes)) {
+    bad <- which(is.na(codes))
+    stop_input("labels", paste0("has values that are not among the classes (",
+      say_rows(bad, length(bad)), ")"), paste0("The classes are ", say_values(classes), "."))
+  }
+  codes
+}
+
+#' One line per row and class drawn
+#' @param most how many classes of a row; NULL for the second of two.
+#' @noRd
+interval_table <- function(values, truth, classes, most) {
+  names <- dimnames(values)[[1]]
+  if (is.null(names)) names <- paste("Row", seq_len(dim(values)[1]))
+  names <- make.unique(names)
+  parts <- lapply(seq_along(names), function(i) {
+    one <- matrix(values[i, , ], ncol = 3)
+    kept <- if (is.null(most)) 2L else utils::head(order(-one[, 1]), most)
+    data.frame(
+      row = factor(names[i], levels = names), class = factor(classes[kept], levels = classes),
+      estimate = one[kept, 1], conf.low = one[kept, 2], conf.high = one[kept, 3],
+      true = kept == truth[i]
+    )
+  })
+  do.call(rbind, parts)
+}
+
+draw_interval <- function(table, pair, classes, given, most, level, base_size) {
+  pen <- base_size / 10
+  panels <- nlevels(table$row)
+  columns <- if (pair) 1 else ggplot2::wrap_dims(panels)[2]
+  # Each panel has classes of its own, the most likely one on top: places carry row and class.
+  place <- if (pair) table$row else interaction(table$row, table$class, drop = TRUE, lex.order = TRUE)
+  order <- if (pair) rev(levels(table$row)) else as.character(place)[order(table$row, table$estimate)]
+  table$place <- factor(as.character(place), levels = order)
+  names <- if (pair) levels(table$row) else as.character(table$class)
+  names <- stats::setNames(shorten(names, floor(36 / columns)), if (pair) levels(table$row) else place)
+  marked <- !all(is.na(table$true))
+  table$mark <- factor(ifelse(table$true %in% TRUE, "true class", "other"), c("true class", "other"))
+  left_out <- c(
+    if (panels < given) paste0("the first ", panels, " of ", say_number(given), " rows"),
+    if (!pair && most < length(classes)) {
+      paste0("the ", most, " most likely of ", length(classes), " classes")
+    }
+  )
+  left_out <- paste(left_out, collapse = ", ")
+  if (nzchar(left_out)) left_out <- paste0(toupper(substr(left_out, 1, 1)), substring(left_out, 2), ". ")
+  what <- if (pair) paste0(" of \"", shorten(classes[2], 20), "\"")
+  truth <- if (marked) {
+    if (pair) paste0(" Triangles: rows of \"", shorten(classes[2], 20), "\".") else " Triangles: the true class."
+  }
+  ggplot(table, aes(.data$estimate, .data$place)) +
+    geom_linerange(aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = "grey45",
+      linewidth = 0.7 * pen) +
+    geom_point(aes(colour = .data$mark, shape = .data$mark), size = 1.9 * pen, show.legend = FALSE) +
+    ggplot2::scale_colour_manual(values = c("true class" = ink[2], other = "black")) +
+    ggplot2::scale_shape_manual(values = c("true class" = 17, other = 16)) +
+    ggplot2::scale_y_discrete(labels = names) +
+    scale_x_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
+      breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
+    (if (!pair) facet_wrap(vars(.data$row), scales = "free_y", labeller = short_labels(columns))) +
+    labs(
+      x = paste0("Calibrated probability", what), y = NULL,
+      caption = wrap_words(left_out, "Lines: ", say_level(level),
+        " posterior intervals of the probability.", truth)
+    ) +
+    picture_theme(base_size) +
+    theme(panel.grid.major.y = element_blank())
+}

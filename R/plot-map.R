@@ -1,0 +1,115 @@
+# Calibration maps: calibrated against raw probability.
+
+#' Calibration map
+#'
+#' Draws what calibrators make of a raw probability (see [calib_map()]), one curve for each: the
+#' diagonal is no calibration, a curve below it lowers probabilities. For [calib_gp()] with its band.
+#'
+#' Two classes have one map, that of the second class. With more classes only the methods that work
+#' one-vs-all have maps, one for each class, drawn side by side; for [calib_gp()] and
+#' [calib_temperature()] see [plot_latent()] then.
+#'
+#' @param x,object A calibrator; for `plot_map()` also a named list of them, for the same classes.
+#' @param level Level of the band of [calib_gp()]; it comes from random draws, so that [set.seed()]
+#'   governs it.
+#' @param classes With more than two classes: how many to draw, or their names.
+#' @param points At how many evenly spaced probabilities to evaluate the maps.
+#' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
+#' @param ... For `autoplot()` and `plot()`: the arguments above. For `plot_map()` must be empty.
+#' @return A ggplot object, to which layers, scales and themes can be added; its `data` is that of
+#'   [calib_map()] with a column `fit`. `plot()` prints it and returns its argument.
+#' @family pictures
+#' @examples
+#' cal <- rain_nyc[rain_nyc$part == "calibration", ]
+#' plot_map(list(
+#'   GP = calib_gp(cal$prob, cal$rain),
+#'   Temperature = calib_temperature(cal$prob, cal$rain)
+#' ))
+#' @export
+plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size = 9) {
+  check_dots_empty(...)
+  if (missing(x)) stop_input("x", "is missing", "Give a calibrator, or a named list of them.")
+  fits <- as_named_list(x, function(x) inherits(x, "calibrator"), "x", "a calibrator")
+  level <- check_level(level, "level")
+  points <- check_count(points, "points", 2, 1e5)
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  first <- fits[[1]]$classes
+  differ <- which(!vapply(fits, function(fit) identical(fit$classes, first), NA))
+  if (length(differ)) {
+    stop_input(paste0("x[[", differ[1], "]]"), "has other classes than the first calibrator",
+      "Draw calibrators of the same classes together.")
+  }
+  shown <- if (length(first) > 2) map_classes(first, classes)
+  names <- if (is.null(names(fits))) describe(fits[[1]])$title else names(fits)
+  at <- seq(0, 1, length.out = points)
+  rows <- do.call(rbind, unname(Map(function(fit, name) {
+    map <- calib_map(fit, at, level)
+    cbind(map, fit = factor(rep(name, nrow(map)), levels = names))
+  }, fits, names)))
+  if (!is.null(shown)) {
+    rows <- rows[rows$class %in% shown, ]
+    rows$class <- factor(as.character(rows$class), levels = shown)
+  }
+  draw_map(rows, shown, length(first), level, base_size)
+}
+
+map_classes <- function(all, classes) {
+  if (is.numeric(classes) && length(classes) == 1) {
+    return(utils::head(all, check_count(classes, "classes")))
+  }
+  classes <- as.character(classes)
+  if (!length(classes) || !all(classes %in% all) || anyDuplicated(classes)) {
+    stop_input("classes", "must be a number, or names of classes, each once",
+      paste0("The classes are ", say_values(all), "."))
+  }
+  classes
+}
+
+draw_map <- function(rows, shown, k, level, base_size) {
+  pen <- base_size / 10
+  banded <- rows[!is.na(rows$conf.low), ]
+  fits <- levels(rows$fit)
+  columns <- if (is.null(shown)) 1 else ggplot2::wrap_dims(length(shown))[2]
+  event <- if (is.null(shown)) shorten(rows$class[1], 20)
+  of <- if (is.null(shown)) paste0(" of \"", event, "\"") else " of the class"
+  left_out <- if (!is.null(shown) && length(shown) < k) {
+    paste0(length(shown), " of ", k, " classes. ")
+  }
+  ggplot(rows, aes(.data$p, .data$calibrated)) +
+    geom_abline(slope = 1, intercept = 0, colour = "grey55", linewidth = 0.4 * pen) +
+    (if (nrow(banded)) {
+      geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$fit),
+        data = banded, alpha = 0.25, show.legend = FALSE)
+    }) +
+    ggplot2::geom_line(aes(colour = .data$fit, linetype = .data$fit), linewidth = 0.7 * pen,
+      show.legend = length(fits) > 1) +
+    ggplot2::scale_colour_manual(values = pick(ink, length(fits)), breaks = fits) +
+    scale_fill_manual(values = stats::setNames(pick(ink, length(fits)), fits), guide = "none") +
+    ggplot2::scale_linetype_manual(values = pick(strokes, length(fits)), breaks = fits) +
+    scale_x_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
+      breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
+    scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
+      breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
+    (if (!is.null(shown)) facet_wrap(vars(.data$class), labeller = short_labels(columns))) +
+    labs(
+      title = if (length(fits) == 1) fits,
+      x = paste0("Raw probability", of), y = "Calibrated probability",
+      colour = NULL, linetype = NULL,
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) {
+        paste0(" Band: ", say_level(level), " posterior interval.")
+      })
+    ) +
+    picture_theme(base_size) +
+    legend_above(fits, c("colour", "linetype"))
+}
+
+#' @rdname plot_map
+#' @export
+autoplot.calibrator <- function(object, ...) plot_map(object, ...)
+
+#' @rdname plot_map
+#' @export
+plot.calibrator <- function(x, ...) {
+  print(autoplot(x, ...))
+  invisible(x)
+}

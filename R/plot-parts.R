@@ -1,0 +1,181 @@
+# What all pictures share: the theme, colours that can be told apart, a lower panel of another
+# height, and words that fit.
+
+# Colours of Okabe and Ito (2008), told apart by people who do not see all colours; ordered so that
+# neighbours differ in lightness as well. Line types and shapes go with them.
+ink <- c("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
+strokes <- c("solid", "42", "13", "4313", "84", "2262", "1242", "F2")
+marks <- c(16, 17, 15, 18, 1, 2, 0, 5)
+
+#' The first `n` of these, again from the start when they run out
+#' @noRd
+pick <- function(values, n) rep_len(values, n)
+
+#' @importFrom ggplot2 element_blank element_text margin rel theme theme_bw unit
+picture_theme <- function(base_size) {
+  theme_bw(base_size) +
+    theme(
+      panel.grid.minor = element_blank(),
+      plot.title.position = "plot", plot.caption.position = "plot",
+      plot.title = element_text(size = rel(1.05)),
+      plot.subtitle = element_text(size = rel(0.85)),
+      plot.caption = element_text(size = rel(0.7), hjust = 0),
+      axis.title = element_text(size = rel(0.9)),
+      legend.title = element_blank(), legend.background = element_blank(),
+      legend.key = element_blank(), legend.text = element_text(size = rel(0.75)),
+      legend.key.height = unit(0.85, "lines"), legend.key.width = unit(1.5, "lines"),
+      legend.spacing.y = unit(0, "pt"), legend.spacing.x = unit(2, "pt"),
+      legend.margin = margin(0, 0, 0, 0), legend.box.spacing = unit(0.4, "lines"),
+      strip.placement = "outside", strip.clip = "off", strip.background.y = element_blank(),
+      strip.text.x = element_text(margin = margin(base_size / 5, 0, base_size / 5, 0)),
+      panel.spacing.x = unit(0.8, "lines"), panel.spacing.y = unit(0.5, "lines"),
+      plot.margin = margin(base_size / 2, base_size, base_size / 2, base_size / 2)
+    )
+}
+
+#' Size of text in a panel, in the unit of geoms, as a share of the theme's
+#' @noRd
+text_size <- function(base_size, share = 0.72) share * base_size / ggplot2::.pt
+
+# Two panels, one above the other -----------------------------------------------------------
+
+# Panels of a grid with free space are as high as their axes are long. What is drawn below is
+# stretched to this share of the length of the upper axis, whatever its own unit, and its axis is
+# labelled in that unit.
+below_height <- 0.3
+
+#' The axis of both panels
+#'
+#' @param limits of the upper axis; @param breaks of it; @param most what reaches the top of the
+#'   lower panel, in its own unit; @param say how its values are written.
+#' @noRd
+two_panel_scale <- function(limits, breaks, most, say) {
+  height <- below_height * diff(limits)
+  own <- pretty(c(0, most), 2)
+  own <- own[own <= most]
+  # All that tells the panels apart is the length of the axis, a little longer once expanded; the
+  # upper panel has a blank layer that reaches from limit to limit.
+  lower <- function(x) diff(range(x)) < (1 + below_height) / 2 * diff(limits)
+  ggplot2::scale_y_continuous(
+    limits = function(x) if (lower(x)) c(0, height) else limits,
+    breaks = function(x) if (lower(x)) height * own / most else breaks,
+    labels = function(x) {
+      # Breaks may be a subset (others NA) of the one set or the other.
+      known <- x[!is.na(x)]
+      below <- all(vapply(known, function(at) min(abs(at - height * own / most)) < 1e-9, NA))
+      text <- if (below) say(x * most / height) else say_plain(x)
+      ifelse(is.na(x), NA, text)
+    },
+    expand = c(0.02, 0.02)
+  )
+}
+
+#' Nothing, from limit to limit of the upper panel
+#' @noRd
+upper_extent <- function(limits, x, names) {
+  ends <- in_panel(data.frame(x = x, y = limits), 1, names)
+  ggplot2::geom_blank(aes(.data$x, .data$y), data = ends)
+}
+
+#' Put rows into one of the panels, named by `names`
+#' @noRd
+in_panel <- function(rows, panel, names) {
+  rows$panel <- factor(rep(names[panel], nrow(rows)), levels = names)
+  rows
+}
+
+#' A legend above the panels, in as many columns as fit a picture three inches wide
+#'
+#' @param names of its entries; @param ... aesthetics that share it.
+#' @noRd
+legend_above <- function(names, aesthetics) {
+  # In the theme's smallest case a letter takes 3.4 points, a key 23, and 170 are left for both.
+  columns <- max(1, min(length(names), floor(170 / (3.4 * max(nchar(names)) + 23))))
+  guide <- ggplot2::guide_legend(ncol = columns)
+  list(
+    do.call(ggplot2::guides, stats::setNames(rep(list(guide), length(aesthetics)), aesthetics)),
+    theme(legend.position = "top", legend.justification = "left")
+  )
+}
+
+# Words -----------------------------------------------------------------------------------
+
+say_plain <- function(x) format(x, drop0trailing = TRUE, trim = TRUE)
+say_three <- function(x) formatC(x, digits = 3, format = "f")
+say_percent <- function(x) paste0(say_plain(signif(100 * x, 3)), "%")
+say_level <- function(level) paste0(format(100 * level), "%")
+say_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
+
+#' Lines that fit a picture three inches wide in the smallest print of the theme
+#' @noRd
+wrap_words <- function(..., width = 62) {
+  paste(strwrap(paste0(...), width), collapse = "\n")
+}
+
+#' Long names with their middle left out, or, if that makes them the same, what they have in common
+#' @noRd
+shorten <- function(x, most) {
+  x <- as.character(x)
+  short <- cut_middle(x, most)
+  if (length(unique(short)) == length(unique(x))) return(short)
+  cut_middle(cut_common(x), max(most, 9)) # the dots of both ends, and something between
+}
+
+cut_middle <- function(x, most) {
+  long <- !is.na(x) & nchar(x) > most
+  head <- ceiling((most - 3) / 2)
+  tail <- most - 3 - head
+  size <- nchar(x[long])
+  x[long] <- paste0(substr(x[long], 1, head), "...", substr(x[long], size - tail + 1, size))
+  x
+}
+
+#' Names of which some look alike when short: without the start and the end that all share
+#' @noRd
+cut_common <- function(x) {
+  letters_of <- strsplit(unique(x), "")
+  shared <- function(words) {
+    least <- min(lengths(words))
+    same <- vapply(seq_len(least), function(i) length(unique(vapply(words, `[`, "", i))) == 1, NA)
+    if (all(same)) least else which(!same)[1] - 1
+  }
+  size <- nchar(x)
+  start <- shared(letters_of)
+  end <- min(shared(lapply(letters_of, rev)), min(size) - start)
+  paste0(if (start > 0) "...", substr(x, start + 1, size - end), if (end > 0) "...")
+}
+
+#' Panel titles that fit when `columns` panels stand side by side
+#' @noRd
+short_labels <- function(columns) {
+  most <- max(6, floor(40 / columns))
+  ggplot2::as_labeller(function(x) shorten(x, most))
+}
+
+# Lists of things to draw -----------------------------------------------------------------
+
+#' One thing, or a list of them, as a list with a name for each
+#'
+#' @param is_one tells a thing from a list of them; @param arg the argument's name.
+#' @noRd
+as_named_list <- function(x, is_one, arg, what) {
+  if (is_one(x)) return(list(x))
+  if (!is.list(x) || is.object(x) || !length(x)) {
+    stop_input(arg, paste0("must be ", what, ", or a named list of them"), say_given(x))
+  }
+  bad <- which(!vapply(x, is_one, NA))
+  if (length(bad)) {
+    stop_input(paste0(arg, "[[", bad[1], "]]"), paste("must be", what), say_given(x[[bad[1]]]))
+  }
+  given <- names(x)
+  if (is.null(given)) given <- rep("", length(x))
+  given[is.na(given)] <- ""
+  given <- ifelse(given == "", as.character(seq_along(x)), given)
+  if (anyDuplicated(given)) {
+    stop_input(arg, paste0("has a name twice (", say_values(unique(given[duplicated(given)])), ")"),
+      "Give each a name of its own.")
+  }
+  stats::setNames(x, given)
+}
+
+is_forecast <- function(x) is.numeric(x) || is.data.frame(x)

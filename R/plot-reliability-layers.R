@@ -1,0 +1,182 @@
+# The layers and the words of a reliability diagram.
+
+# The upper panel -------------------------------------------------------------------------
+
+upper_panel <- function(rows) in_panel(rows, 1, panel_names)
+
+diagonal <- function(pen) {
+  geom_abline(aes(slope = 1, intercept = 0), data = upper_panel(data.frame(one = 1)),
+    colour = "grey55", linewidth = 0.4 * pen)
+}
+
+bin_layers <- function(rows, pen, sized) {
+  rows <- upper_panel(rows)
+  rows$side <- ifelse(rows$gap > 0, "high", "low")
+  known <- rows[!is.na(rows$conf.low), ]
+  list(
+    geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = .data$confidence,
+      ymax = .data$observed, fill = .data$side), data = rows, alpha = 0.4),
+    diagonal(pen),
+    geom_linerange(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high),
+      data = known, linewidth = 0.4 * pen),
+    if (sized) {
+      geom_point(aes(.data$confidence, .data$observed, size = .data$n), data = rows)
+    } else {
+      geom_point(aes(.data$confidence, .data$observed), data = rows, size = 1.3 * pen)
+    }
+  )
+}
+
+curve_layers <- function(rows, bands, pen) {
+  rows <- upper_panel(rows)
+  # Each block is level from its lowest to its highest score.
+  ends <- rows[rep(seq_len(nrow(rows)), each = 2), ]
+  ends$score <- as.vector(rbind(rows$lower, rows$upper))
+  list(
+    if (!is.null(bands)) {
+      geom_ribbon(aes(.data$score, ymin = .data$conf.low, ymax = .data$conf.high),
+        data = upper_panel(bands), fill = "grey80")
+    },
+    diagonal(pen),
+    geom_path(aes(.data$score, .data$observed), data = ends, colour = "#D55E00",
+      linewidth = 0.6 * pen),
+    # Blocks stand out from the lines between them; a single score is a point.
+    geom_segment(aes(.data$lower, .data$observed, xend = .data$upper, yend = .data$observed),
+      data = rows, colour = "#D55E00", linewidth = 1.2 * pen, lineend = "round")
+  )
+}
+
+# The lower panel -------------------------------------------------------------------------
+
+#' Shares of the rows within their forecast and class
+#' @noRd
+row_shares <- function(rows) {
+  group <- paste(rows$forecast, as.integer(rows$class))
+  rows$n / as.vector(tapply(rows$n, group, sum)[group])
+}
+
+share_layer <- function(rows, pen) {
+  rows <- rows[rows$n > 0, ]
+  share <- row_shares(rows)
+  rows$height <- below_height * share / max(share)
+  geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = 0, ymax = .data$height),
+    data = in_panel(rows, 2, panel_names), fill = "grey65", colour = "white",
+    linewidth = 0.2 * pen)
+}
+
+# Facets ----------------------------------------------------------------------------------
+
+diagram_facets <- function(plan) {
+  by <- if (plan$by_class) vars(.data$class) else if (plan$panels > 1) vars(.data$forecast)
+  labeller <- short_labels(plan$columns)
+  if (plan$histogram) {
+    facet_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free_y",
+      switch = "y", labeller = ggplot2::labeller(.cols = labeller))
+  } else if (plan$both) {
+    facet_grid(rows = vars(.data$forecast), cols = by,
+      labeller = ggplot2::labeller(.cols = labeller, .rows = short_labels(2)))
+  } else if (!is.null(by)) {
+    facet_wrap(by, labeller = labeller)
+  }
+}
+
+# The numbers in the corner ---------------------------------------------------------------
+
+corner_layer <- function(tables, rows, plan, base_size) {
+  parts <- lapply(tables, corner_numbers, few = plan$columns > 2)
+  text <- join_tables(parts)
+  free <- vapply(seq_len(nrow(text)), function(i) {
+    mine <- rows$forecast == text$forecast[i] &
+      (is.na(text$class[i]) | rows$class %in% text$class[i])
+    free_corner(rows[mine, ])
+  }, "")
+  above <- free == "above"
+  text$x <- ifelse(above, 0.02, 0.99)
+  text$y <- ifelse(above, 0.98, 0.03)
+  text$hjust <- as.numeric(!above)
+  text$vjust <- as.numeric(above)
+  geom_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust, vjust = .data$vjust),
+    data = upper_panel(text), size = text_size(base_size), lineheight = 0.95, colour = "grey20")
+}
+
+corner_numbers <- function(table, few) {
+  type <- attr(table, "type")
+  per <- summary(table)
+  if (attr(table, "method") == "isotonic") {
+    per <- per[per$measure == "brier_score", ]
+    label <- paste("MCB", say_three(per$miscalibration))
+    if (!few) {
+      label <- paste0(label, "\nDSC ", say_three(per$discrimination), "\nUNC ",
+        say_three(per$uncertainty))
+    }
+    return(data.frame(class = per$class, label = label))
+  }
+  label <- paste("ECE", say_three(per$ece))
+  over <- attr(table, "overconfidence")
+  if (type == "confidence" && is_whole(table) && !is.null(over)) {
+    under <- attr(table, "underconfidence")
+    words <- if (few) c("over", "under") else c("overconfidence", "underconfidence")
+    label <- paste0(label, "\n", words[1], " ", say_measure(over), "\n", words[2], " ",
+      say_measure(under))
+  } else if (type == "event" && !few) {
+    label <- paste0(label, "\nmean forecast ", say_three(per$confidence), "\nfrequency ",
+      say_three(per$observed))
+  }
+  data.frame(class = per$class, label = label)[per$n > 0, ]
+}
+
+say_measure <- function(x) if (is.na(x)) "undefined" else say_three(x)
+
+#' Top left or bottom right: where less is drawn
+#' @noRd
+free_corner <- function(rows) {
+  low <- pmin(rows$observed, rows$confidence, rows$conf.low, na.rm = TRUE)
+  high <- pmax(rows$observed, rows$confidence, rows$conf.high, na.rm = TRUE)
+  above <- sum(rows$lower < 0.45 & high > 0.68)
+  below <- sum(rows$upper > 0.55 & low < 0.32)
+  if (below < above) "below" else "above"
+}
+
+# Words -----------------------------------------------------------------------------------
+
+diagram_labels <- function(tables, plan) {
+  event <- if (plan$type == "event") shorten(tables[[1]]$class[1], 20)
+  labs(
+    title = switch(plan$type,
+      confidence = "Reliability of the predicted class",
+      classwise = "Reliability of each class",
+      top_label = "Reliability by predicted class",
+      event = paste0("Reliability for \"", event, "\"")
+    ),
+    x = switch(plan$type,
+      confidence = "Confidence",
+      classwise = "Probability of the class",
+      top_label = "Confidence",
+      event = paste0("Probability of \"", event, "\"")
+    ),
+    y = if (plan$histogram) NULL else "Observed frequency",
+    caption = diagram_caption(tables, plan)
+  )
+}
+
+diagram_caption <- function(tables, plan) {
+  level <- attr(tables[[1]], "conf_level")
+  percent <- if (!is.null(level)) say_level(level)
+  rows <- if (all(vapply(tables, is_whole, NA)) || plan$by_class) {
+    paste0("N = ", say_number(attr(tables[[1]], "N")), ". ")
+  }
+  classes <- if (plan$left_out > 0) {
+    paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
+      if (plan$largest) ", those with the most rows", ". ")
+  }
+  how <- if (plan$method == "isotonic") {
+    paste0("Isotonic curve", if (!is.null(level)) {
+      paste0("; band: where it would lie under calibration, with probability ", percent)
+    }, ". Brier score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty.")
+  } else {
+    paste0("Boxes: gap of stated and observed", if (!is.null(level)) {
+      paste0("; lines: ", percent, " intervals of the frequency")
+    }, ".")
+  }
+  wrap_words(rows, classes, how)
+}

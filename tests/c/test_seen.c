@@ -1,0 +1,122 @@
+/* test_seen.c: counting scores, the rows that stand for all, their temperature, and the
+ * variance of the centred map, on cases worked by hand or by another road. */
+#include "centred.h"
+#include "ctest.h"
+#include "seen.h"
+#include "temperature.h"
+#include <stdlib.h>
+
+/* Counted as from R: gather, then count. Up to 8 scores. */
+static void count(const gpc_gp_data *data, int logs, double low, double high, size_t bins,
+                  size_t rows, double *truth, double *other) {
+  double z[8], w[4];
+  int label[4];
+  gpc_seen_sample sample = {rows, data->k, z, w, label};
+  gpc_seen_gather(data, logs, &sample);
+  gpc_seen_count(data, logs, &sample, low, high, bins, truth, other);
+}
+
+static void counting(void) {
+  /* rows (0, 4), (1, 2), (-9, 3), (5, 2); true classes 2, 1, 1, 2 */
+  const double z[] = {0, 1, -9, 5, 4, 2, 3, 2};
+  const int label[] = {2, 1, 1, 2};
+  gpc_gp_data data = {4, 2, z, NULL, -INFINITY, label, NULL, 1};
+  double truth[6], other[6];
+  count(&data, 0, 0.0, 4.0, 4, 4, truth, other);
+  const double t[] = {1, 0, 1, 1, 1, 0}, o[] = {0, 1, 0, 1, 1, 1};
+  for (int i = 0; i < 6; i++) {
+    CHECK_NEAR(truth[i], t[i], 0.0); /* 4, the upper edge, is in the last bin */
+    CHECK_NEAR(other[i], o[i], 0.0);
+  }
+  /* weights, a floor, and a shift that moves each row */
+  const double w[] = {2, 0, 1, 0.5}, shift[] = {0, 0, -1, 1};
+  data.w = w;
+  data.shift = shift;
+  data.floor = -1.0;
+  count(&data, 0, 0.0, 4.0, 4, 4, truth, other);
+  const double tw[] = {0, 1, 0.5, 0, 2, 0}, ow[] = {0, 2, 0, 0, 1.5, 0};
+  for (int i = 0; i < 6; i++) {
+    CHECK_NEAR(truth[i], tw[i], 0.0);
+    CHECK_NEAR(other[i], ow[i], 0.0);
+  }
+  /* rows 0 and 2 stand for the others' scores */
+  data.w = data.shift = NULL;
+  data.floor = -INFINITY;
+  count(&data, 0, 0.0, 4.0, 4, 2, truth, other);
+  CHECK_NEAR(other[1] + other[4], 2.0, 0.0);
+  /* logarithms, and no width at all */
+  const double p[] = {0.5, 1.0, 0.25, 0.125, 0.5, 1.0, 0.75, 0.875};
+  data.z = p;
+  count(&data, 1, log(0.125), 0.0, 3, 4, truth, other);
+  CHECK_NEAR(truth[0] + truth[4], 0.0, 0.0);
+  CHECK_NEAR(truth[1] + truth[2] + truth[3], 4.0, 0.0);
+  count(&data, 0, 0.5, 0.5, 3, 4, truth, other);
+  CHECK_NEAR(truth[1], 1.0, 0.0);
+}
+
+static void spreading(void) {
+  for (size_t n = 1; n < 40; n++)
+    for (size_t rows = 1; rows <= n; rows++) {
+      int rises = 1;
+      for (size_t i = 1; i < rows; i++)
+        rises &= gpc_seen_row(n, rows, i) > gpc_seen_row(n, rows, i - 1);
+      CHECK(rises && gpc_seen_row(n, rows, 0) == 0 &&
+            gpc_seen_row(n, rows, rows - 1) < n);
+    }
+}
+
+static void warmth(void) {
+  enum { N = 60, K = 3 };
+  double z[N * K];
+  int label[N], copy[N];
+  unsigned state = 1;
+  for (int i = 0; i < N * K; i++) {
+    state = state * 1664525u + 1013904223u;
+    z[i] = 6.0 * (state >> 8) / 16777216.0 - 3.0;
+  }
+  for (int i = 0; i < N; i++) { /* mostly the largest score */
+    int best = z[i] > z[N + i] ? 0 : 1;
+    best = z[2 * N + i] > z[best * N + i] ? 2 : best;
+    label[i] = 1 + (i % 4 == 0 ? (best + 1) % K : best);
+  }
+  gpc_gp_data data = {N, K, z, NULL, -INFINITY, label, NULL, 1};
+  gpc_temperature_data plain = {N, K, z, label, NULL, -INFINITY, 1};
+  gpc_temperature_result want;
+  double *work = malloc(gpc_temperature_work(N, K) * sizeof(double));
+  gpc_status status =
+      gpc_temperature_fit(&plain, 0.0, 1e-10, 100, NULL, NULL, work, &want);
+  CHECK(status == GPC_OK);
+  double beta, scores[N * K], w[N];
+  gpc_seen_sample sample = {N, K, scores, w, copy};
+  gpc_seen_gather(&data, 0, &sample);
+  CHECK(gpc_seen_temperature(&sample, 0.5, 1, NULL, NULL, work, &beta) == GPC_OK);
+  CHECK_REL(beta, want.beta, 1e-3);
+  double none[N] = {0};
+  data.w = none;
+  gpc_seen_gather(&data, 0, &sample);
+  CHECK(gpc_seen_temperature(&sample, 0.0, 1, NULL, NULL, work, &beta) == GPC_FLAT);
+  free(work);
+}
+
+/* One inducing input at 0 with s2 = 1, no noise: a(z) = exp(-z^2 / 2), S = s. */
+static void centring(void) {
+  double w[] = {0.0}, chol[1], z[] = {0.0, 1.0, 3.0}, at[] = {0.5, -2.0};
+  double p[] = {0.25, 0.75}, s[] = {0.3}, variance[3], work[16];
+  gpc_basis basis = {1, w, {1.0, 1.0, 0.0}, 0.0, chol};
+  CHECK(gpc_basis_factor(&basis) == GPC_OK);
+  CHECK(gpc_centred_work(3, 2, 1) <= 16);
+  gpc_centred_variance(&basis, s, 3, z, 2, at, p, work, variance);
+  double mean = 0.25 * exp(-0.125) + 0.75 * exp(-2.0);
+  for (int i = 0; i < 3; i++) {
+    double a = exp(-0.5 * z[i] * z[i]);
+    CHECK_NEAR(variance[i], 0.3 * (a - mean) * (a - mean) + 1.0 - a * a, 1e-12);
+  }
+}
+
+int main(void) {
+  counting();
+  spreading();
+  warmth();
+  centring();
+  return CTEST_END();
+}

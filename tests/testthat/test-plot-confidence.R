@@ -1,0 +1,53 @@
+data <- oracle_data(300, 3, seed = 71)
+p <- oracle_softmax(data$z)
+sharp <- p^2 / rowSums(p^2)
+y <- data$y
+
+test_that("points are the measures, lines the odds of being correct", {
+  plot <- plot_confidence(list(Plain = p, Sharp = sharp), y)
+  expect_equal(plot$data$overconfidence, c(overconfidence(p, y), overconfidence(sharp, y)))
+  expect_equal(plot$data$underconfidence, c(underconfidence(p, y), underconfidence(sharp, y)))
+  built <- ggplot2::ggplot_build(plot)
+  line <- built$data[[1]]
+  accuracy <- round(class_accuracy(p, y), 3)
+  expect_equal(nrow(line), 1) # one accuracy, one line
+  expect_equal(line$yend / line$xend, accuracy / (1 - accuracy))
+  points <- built$data[[3]]
+  expect_equal(points$x, plot$data$underconfidence)
+  expect_length(unique(points$shape), 2)
+  expect_equal(built$layout$panel_params[[1]]$y.range[1], 0)
+  # On the line the confidence equals the accuracy
+  exact <- cbind(rep(.75, 4), .25)
+  on <- plot_confidence(exact, c(1, 1, 1, 2))$data
+  expect_equal(on$overconfidence / on$underconfidence, .75 / .25)
+  expect_s3_class(plot + ggplot2::theme_dark() + ggplot2::labs(title = "Mine"), "ggplot")
+})
+
+test_that("labels may differ, intervals come from the bootstrap", {
+  plot <- plot_confidence(list(p, sharp[1:100, ]), list(y, y[1:100]))
+  expect_equal(plot$data$accuracy, c(class_accuracy(p, y), class_accuracy(sharp[1:100, ], y[1:100])))
+  expect_equal(nrow(ggplot2::ggplot_build(plot)$data[[1]]), 2)
+  set.seed(3)
+  ranged <- plot_confidence(p, y, conf_level = .9, replicates = 50)
+  set.seed(3)
+  want <- calib_metrics(p, y, conf_level = .9, replicates = 50)
+  expect_equal(ranged$data$over.low, want$conf.low[want$measure == "overconfidence"])
+  expect_match(gsub("\n", " ", ranged$labels$caption), "90% bootstrap")
+  w <- rep(c(1, 3), 150)
+  expect_equal(plot_confidence(p, y, weights = w)$data$overconfidence, overconfidence(p, y, w))
+})
+
+test_that("what is undefined is named, not drawn", {
+  expect_silent(plot <- plot_confidence(list(All = c(.9, .8, .1), Some = c(.9, .2, .1)), c(1, 1, 0)))
+  expect_match(gsub("\n", " ", plot$labels$caption), "Not defined for All")
+  points <- ggplot2::ggplot_build(plot)$data[[3]]
+  expect_equal(nrow(points), 1)
+  expect_silent(none <- plot_confidence(c(.9, .8, .1), c(1, 1, 0)))
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(print(none))
+  error <- function(...) expect_error(..., class = "gpcalib_error_input")
+  error(plot_confidence(list(p, sharp), list(y)), "labels")
+  error(plot_confidence(p, y, cnf = 1), "cnf")
+  error(plot_confidence("a", y), "`x`")
+})

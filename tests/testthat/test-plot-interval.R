@@ -1,0 +1,53 @@
+data <- oracle_data(200, 5, seed = 61)
+colnames(data$z) <- c("a", "b", "c", "d", "e")
+labels <- factor(letters[data$y], levels = colnames(data$z))
+fit <- calib_gp(data$z, labels)
+
+test_that("points and ranges are those of predict()", {
+  set.seed(1)
+  plot <- plot_interval(fit, data$z[1:3, ], labels[1:3], level = .8, n_draws = 200)
+  set.seed(1)
+  want <- predict(fit, data$z[1:3, ], type = "interval", level = .8, n_draws = 200)
+  for (i in 1:3) {
+    rows <- plot$data[plot$data$row == paste("Row", i), ]
+    expect_equal(nrow(rows), 4)
+    best <- order(-want[i, , 1])[1:4]
+    expect_identical(as.character(rows$class), colnames(data$z)[best])
+    expect_equal(cbind(rows$estimate, rows$conf.low, rows$conf.high), unname(want[i, best, ]))
+    expect_identical(rows$true, colnames(data$z)[best] == labels[i])
+  }
+  built <- ggplot2::ggplot_build(plot)
+  expect_equal(nrow(built$layout$layout), 3)
+  expect_equal(sort(built$data[[1]]$xmin), sort(plot$data$conf.low))
+  expect_identical(sum(built$data[[2]]$shape == 17), sum(plot$data$true))
+  # The most likely class stands on top of its panel, under its own name
+  top <- built$layout$panel_params[[2]]$y$get_labels()
+  expect_identical(unname(top[length(top)]), names(which.max(want[2, , 1])))
+  expect_match(gsub("\n", " ", plot$labels$caption), "4 most likely of 5.*80% posterior.*true class")
+  expect_s3_class(plot + ggplot2::theme_minimal() + ggplot2::labs(title = "Mine"), "ggplot")
+})
+
+test_that("two classes stand in one panel; rows and names are kept", {
+  two <- oracle_data(100, 2, seed = 62)
+  p <- oracle_softmax(two$z)[, 2]
+  pair <- calib_gp(p, two$y)
+  set.seed(2)
+  plot <- plot_interval(pair, stats::setNames(p[1:30], paste0("day", 1:30)), n_draws = 100)
+  expect_identical(levels(plot$data$row), paste0("day", 1:20))
+  expect_match(plot$labels$caption, "first 20 of 30 rows")
+  expect_true(all(is.na(plot$data$true)))
+  expect_true(all(plot$data$class == "2"))
+  shown <- ggplot2::ggplot_build(plot)$layout$panel_params[[1]]$y$get_labels()
+  expect_identical(as.character(shown), paste0("day", 20:1))
+  expect_equal(plot$data$estimate, unname(predict(pair, p[1:20])[, 2]))
+})
+
+test_that("wrong arguments are input errors", {
+  error <- function(...) expect_error(..., class = "gpcalib_error_input")
+  error(plot_interval(calib_none(data$z, labels), data$z[1:2, ]), "calib_gp")
+  error(plot_interval(fit, data$z[1:2, ], labels[1:3]), "labels")
+  error(plot_interval(fit, data$z[1:2, ], c("a", "x")), "labels")
+  error(plot_interval(fit, data$z[0, ]), "newdata")
+  error(plot_interval(fit, data$z[1:2, ], lvel = 1), "lvel")
+  error(plot_interval(fit, data$z[1:2, ], rows = 0), "rows")
+})

@@ -1,0 +1,56 @@
+data <- oracle_data(400, 2, seed = 51)
+p <- oracle_softmax(data$z)[, 2]
+fit <- calib_gp(p, data$y)
+layers_of <- function(plot) ggplot2::ggplot_build(plot)$data
+
+test_that("maps are those of calib_map(), with the band where there is one", {
+  cold <- calib_temperature(p, data$y)
+  set.seed(1)
+  plot <- plot_map(list(GP = fit, Temperature = cold), points = 51)
+  set.seed(1)
+  want <- calib_map(fit, seq(0, 1, length.out = 51))
+  got <- plot$data[plot$data$fit == "GP", ]
+  expect_equal(got[names(want)], want)
+  layers <- layers_of(plot)
+  expect_equal(layers[[2]]$ymin, want$conf.low)
+  expect_equal(layers[[3]]$y[layers[[3]]$group == 2], calib_map(cold, seq(0, 1, length.out = 51))$calibrated)
+  expect_length(unique(layers[[3]]$linetype), 2)
+  expect_match(plot$labels$caption, "95% posterior interval")
+  alone <- plot_map(cold)
+  expect_false(grepl("Band", alone$labels$caption))
+  expect_s3_class(alone + ggplot2::theme_void() + ggplot2::scale_x_sqrt(), "ggplot")
+})
+
+test_that("any calibrator draws itself; several classes get a panel each", {
+  many <- oracle_data(100, 8, seed = 52)
+  none <- calib_none(oracle_softmax(many$z), many$y)
+  plot <- plot_map(none)
+  expect_equal(nrow(ggplot2::ggplot_build(plot)$layout$layout), 6)
+  expect_match(plot$labels$caption, "6 of 8 classes")
+  expect_identical(levels(plot_map(none, classes = c("7", "2"))$data$class), c("7", "2"))
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_identical(plot.calibrator(none), none)
+  expect_identical(autoplot.calibrator(none)$data, plot_map(none)$data)
+})
+
+test_that("wrong arguments are input errors", {
+  error <- function(...) expect_error(..., class = "gpcalib_error_input")
+  other <- calib_none(p, factor(c("a", "b")[data$y]))
+  error(plot_map(list(a = fit, b = other)), "x\\[\\[2\\]\\]")
+  error(plot_map(p), "`x`")
+  error(plot_map(fit, lvel = 2), "lvel")
+  error(plot_map(fit, level = 1), "level")
+  many <- oracle_data(60, 3, seed = 53)
+  error(plot_map(calib_gp(many$z, many$y)), "no calibration map")
+  error(plot_map(calib_none(many$z, many$y), classes = "x"), "classes")
+})
+
+test_that("the map looks as it did", {
+  skip_if_not_installed("vdiffr")
+  skip_if(utils::packageVersion("ggplot2") >= "3.5.0", "drawn with ggplot2 3.4")
+  warm <- calib_temperature(p, data$y)
+  warm$temperature <- signif(warm$temperature, 3)
+  vdiffr::expect_doppelganger("two maps", plot_map(list(None = calib_none(p, data$y),
+    Temperature = warm), points = 51))
+})

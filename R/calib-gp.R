@@ -261,9 +261,11 @@ most_inducing <- 64L
 #' @noRd
 fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE) {
   threads <- spec$control$threads
-  prep <- .Call(C_gp_prepare, z, data$labels, data$weights, floor, center, threads)
+  prep <- .Call(C_gp_prepare, z, floor, center, threads)
   names(prep$range) <- c("lowest", "highest", "low", "high")
   prep <- check_resolution(prep, center)
+  seen <- scores_seen(data, z, mean, floor, prep$shift, prep$range, threads)
+  prep$slope <- if (prep$flat) NA else seen$slope
   sep <- gp_slope_limit(data, z, mean, floor, spec)
   points <- if (is.null(spec$inducing)) 16L else spec$inducing
   rows <- if (is.null(data$weights)) nrow(z) else sum(data$weights)
@@ -274,13 +276,18 @@ fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE
     passes <- passes + fit$passes
     if (fit$status != "too_few") break
     points <- 2L * points
-    start <- fit # its map and hyperparameters
+    # A variance that has grown beyond all measure made up for a lengthscale that could not shrink.
+    start <- if (fit$variance <= 30) {
+      fit
+    } else {
+      list(hyper = c(variance = 1, lengthscale = fit$lengthscale, slope = NA))
+    }
   }
   fit$passes <- passes
   fit$separated <- !is.null(sep)
   fit$flat <- prep$flat
   fit$range <- unname(prep$range[c("lowest", "highest")])
-  if (more) fit$seen <- scores_seen(data, z, mean, floor, prep$shift, prep$range, fit$slope, threads)
+  fit$seen <- seen$kept
   fit
 }
 
@@ -303,7 +310,6 @@ check_resolution <- function(prep, center) {
       if (center) "Rescale them." else "Subtract what they have in common, or use center = TRUE.")
   }
   if (!prep$flat) return(prep)
-  prep$slope <- NA
   margin <- if (is.null(prep$shift)) 1e-6 * size else 1e-12 * max(abs(prep$shift))
   prep$range <- range + max(0.5, margin) * c(-1, 1, -1, 1)
   prep

@@ -10,30 +10,30 @@ seen_rows <- 100 # but at least so many rows
 #' The true class's score is counted in every row. Those of the other classes, and the temperature,
 #' come from all rows when there are at most `seen_scores` scores and from evenly spread rows
 #' otherwise, so that they cost little beside the fit.
-#' @param floor,shift,range as in fitting; `slope` a guess of 1/T.
+#' @param floor,shift,range as in fitting.
 #' @return list: `scale` ("log" for logarithms of raw probabilities, else "score"), `breaks` (lowest
 #'   and highest of evenly spaced ones), `true`, `other` (counts by weight, without those beyond),
 #'   `beyond` (shares of the two that lie outside), `temperature` (NA when there is none), `rows` it
-#'   rests on.
+#'   rests on; and beside it `slope`, 1/T for the fit to begin with (NA: the scores say nothing).
 #' @noRd
-scores_seen <- function(data, z, mean, floor, shift, range, slope, threads) {
+scores_seen <- function(data, z, mean, floor, shift, range, threads) {
   logs <- mean == "log"
   ends <- unname(c(range[["low"]], range[["high"]]))
   if (logs) ends <- log(pmax(ends, .Machine$double.xmin))
   if (ends[2] <= ends[1]) ends <- ends[1] + c(-0.5, 0.5)
   rows <- as.integer(min(nrow(z), max(seen_rows, floor(seen_scores / ncol(z)))))
-  start <- if (is.finite(slope) && slope > 0) slope else 0
   seen <- .Call(C_seen, z, data$labels, data$weights, floor, shift, logs, ends, seen_bins, rows,
-    start, threads)
+    0, threads)
   inner <- seq_len(seen_bins) + 1L
   share <- function(counts) if (sum(counts) > 0) 1 - sum(counts[inner]) / sum(counts) else 0
   # "upper": separated rows, for which calib_temperature() stops as well; of some rows only it says
   # nothing about the others.
   known <- seen$status == "ok" || seen$status == "upper" && rows == nrow(z)
-  list(
+  kept <- list(
     scale = if (logs) "log" else "score", breaks = ends,
     true = seen$true[inner], other = seen$other[inner],
     beyond = c(true = share(seen$true), other = share(seen$other)),
     temperature = if (known) 1 / seen$beta else NA_real_, rows = rows
   )
+  list(kept = kept, slope = if (seen$status %in% c("ok", "upper", "lower")) seen$beta else NA_real_)
 }

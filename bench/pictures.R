@@ -9,12 +9,11 @@ drawn <- function(z) max.col(z / 1.7 - log(-log(matrix(runif(length(z)), nrow(z)
 
 # The part alone, called as the fit calls it.
 part <- function(z, y) {
-  slope <- calib_gp(z, y)$hyper[["slope"]]
   threads <- 1L
   data <- gpcalib:::check_calibration(z, y, "auto", NULL)
-  prep <- .Call(gpcalib:::C_gp_prepare, z, data$labels, NULL, -Inf, TRUE, threads)
+  prep <- .Call(gpcalib:::C_gp_prepare, z, -Inf, TRUE, threads)
   names(prep$range) <- c("lowest", "highest", "low", "high")
-  function() gpcalib:::scores_seen(data, z, "linear", -Inf, prep$shift, prep$range, slope, threads)
+  function() gpcalib:::scores_seen(data, z, "linear", -Inf, prep$shift, prep$range, threads)
 }
 sizes <- list(c(1000, 10), c(1000, 100), c(1000, 1000), c(1000, 4000), c(20000, 10), c(200000L, 2L))
 fits <- do.call(rbind, lapply(sizes, function(size) {

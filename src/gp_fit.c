@@ -59,6 +59,8 @@ typedef struct {
 #define LONGEST_RADIUS 3.0
 #define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
 #define NEAR 1.0    /* nats gained by a step that ends close to the optimum */
+#define SHORT_STEPS 3
+#define WORTH_MORE 2.0 /* nats that a process must gain over a line to be refined */
 #define MOST_REFUSED 16
 #define LINE_ERROR 1e-9 /* of the bound */
 
@@ -84,12 +86,22 @@ static void adapt(trust *how, double gain, double promise) {
   }
 }
 
-/* More inducing inputs are wanted: the lengthscale is short here and there, and it is
- * nearly settled or would rather be shorter than it may. */
-static int too_few(const gpc_visit_work *t, double promise) {
+/* More inducing inputs are wanted: the lengthscale is short here and there, it is nearly
+ * settled, has been short for a while or would rather be shorter than it may, and the
+ * process is worth more than a line (by the surrogate, where it has no variance). */
+static int too_few(gpc_visit_work *t, double promise, int short_steps,
+                   gpc_surrogate_point *spare) {
   const double longer = fmax(t->here.at.hyper.l, t->there.at.hyper.l);
-  return longer < t->setup->short_l &&
-         (promise < ROUGHLY || longer < 1.001 * t->setup->box.l_low);
+  if (longer >= t->setup->short_l || (promise >= ROUGHLY && short_steps < SHORT_STEPS &&
+                                      longer >= 1.001 * t->setup->box.l_low))
+    return 0;
+  gpc_surrogate sur = gpc_visit_surrogate(&t->here, t, t->extras, 0.0);
+  gpc_surrogate_box held = t->setup->box;
+  held.s2_free = held.l_free = held.inducing_free = held.max_steps = 0;
+  copy_point(t->m, &t->here.at, spare);
+  spare->hyper.s2 = t->setup->box.s2_low;
+  gpc_status status = gpc_surrogate_maximise(&sur, &held, t->surrogate_work, spare);
+  return status != GPC_OK || t->there.at.value - spare->value > WORTH_MORE;
 }
 
 /* At the optimum: is the line fine enough to have found it? */
@@ -120,7 +132,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_po
   state->passes++;
   report(&t.here, m, state);
   trust how = {setup->box, 0.0, 0, 0};
-  int first = state->steps == 0;
+  int first = state->steps == 0, short_steps = 0;
   gpc_surrogate_point spare = state->point; /* its arrays are room for one more point */
   while (state->passes < setup->max_passes) {
     gpc_call_poll(poll, poll_data);
@@ -140,7 +152,9 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_po
       continue;
     }
     state->promise = t.there.at.value - t.here.at.value;
-    if (too_few(&t, state->promise))
+    const int few = too_few(&t, state->promise, short_steps, &spare);
+    report(&t.here, m, state);
+    if (few)
       return GPC_TOO_FEW;
     if (state->promise < tol) {
       /* only a surrogate that is free to move may say that there is no more to gain, and
@@ -176,13 +190,14 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_po
       t.here = t.there;
       t.there = swap;
       state->steps++;
+      short_steps = t.here.at.hyper.l < setup->short_l ? short_steps + 1 : 0;
       first = 0;
       adapt(&how, gain, state->promise);
     } else {
       restrain(&how, state->promise);
       if (how.refused > MOST_REFUSED)
         break;
-      if (status == GPC_OK)
+      if (status == GPC_OK && state->promise < 2.0 * NEAR)
         gpc_visit_learn(&t.here, &t.there, &t);
     }
   }

@@ -113,7 +113,7 @@ static void scatter_row(size_t k, size_t i, double w, const gpc_gp_tables *table
 static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
                        const gpc_gp_tables *tables, size_t begin, size_t end,
                        double *stats_block, double *work_block) {
-  const size_t n = data->n, k = data->k;
+  const size_t k = data->k;
   chunk_work work;
   gpc_gp_stats stats;
   carve(k, tables->g, work_block, &work);

@@ -2,7 +2,6 @@
 #include "gp_prepare.h"
 #include "select.h"
 #include "softmax.h"
-#include "temperature.h"
 
 #include <float.h>
 #include <math.h>
@@ -77,37 +76,4 @@ void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range)
   range->bulk_low = -reach(n, low, &range->lowest);
   range->lowest = -range->lowest;
   range->bulk_high = reach(n, high, &range->highest);
-}
-
-size_t gpc_gp_start_rows(size_t n, size_t k) {
-  size_t rows = 16000 / k;
-  rows = rows < 24 ? 24 : rows;
-  return rows > n ? n : rows;
-}
-
-size_t gpc_gp_start_work(size_t n, size_t k) {
-  size_t rows = gpc_gp_start_rows(n, k);
-  return rows * k + rows + gpc_temperature_work(rows, k);
-}
-
-double gpc_gp_start_slope(const gpc_gp_data *data, double *work, int *labels) {
-  const size_t n = data->n, k = data->k, rows = gpc_gp_start_rows(n, k);
-  double *z = work, *w = z + rows * k;
-  for (size_t j = 0; j < k; j++)
-    for (size_t i = 0; i < rows; i++)
-      z[i + rows * j] = gpc_gp_score(data, i * n / rows, j);
-  double total = 0.0;
-  for (size_t i = 0; i < rows; i++) {
-    labels[i] = data->label[i * n / rows];
-    total += w[i] = gpc_gp_weight(data, i * n / rows);
-  }
-  if (total == 0.0)
-    return NAN;
-  gpc_temperature_data sample = {rows, k, z, labels, w, -INFINITY, 1};
-  gpc_temperature_result result;
-  gpc_status status =
-      gpc_temperature_fit(&sample, 0.0, 1e-2, 30, NULL, NULL, w + rows, &result);
-  return status == GPC_OK || status == GPC_AT_UPPER || status == GPC_AT_LOWER
-             ? result.beta
-             : NAN;
 }

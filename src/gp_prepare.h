@@ -21,10 +21,4 @@ int gpc_gp_is_flat(size_t n, const double *shift, const double *low, const doubl
  */
 void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range);
 
-/* A start for the slope: 1/T of temperature scaling on at most `rows` rows spread over
- * the data. work: gpc_gp_start_work(). */
-size_t gpc_gp_start_rows(size_t n, size_t k); /* that many, and the length of labels */
-size_t gpc_gp_start_work(size_t n, size_t k);
-double gpc_gp_start_slope(const gpc_gp_data *data, double *work, int *labels);
-
 #endif

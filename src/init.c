@@ -20,8 +20,7 @@ SEXP r_temperature_loss(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta
 SEXP r_gp_bound(SEXP z, SEXP labels, SEXP weights, SEXP inducing, SEXP q_mean, SEXP q_cov,
                 SEXP hyper, SEXP log_mean, SEXP diag, SEXP route, SEXP step,
                 SEXP threads);
-SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
-                  SEXP threads);
+SEXP r_gp_prepare(SEXP z, SEXP floor, SEXP centre, SEXP threads);
 SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP options,
               SEXP threads);
 SEXP r_gp_centre(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP threads);
@@ -72,7 +71,7 @@ static const R_CallMethodDef calls[] = {
     CALL(temperature_fit, 8),
     CALL(temperature_loss, 6),
     CALL(gp_bound, 12),
-    CALL(gp_prepare, 6),
+    CALL(gp_prepare, 4),
     CALL(gp_fit, 7),
     CALL(gp_centre, 6),
     CALL(gp_predict, 11),

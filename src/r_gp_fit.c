@@ -187,15 +187,12 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   return out;
 }
 
-SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
-                  SEXP threads) {
+SEXP r_gp_prepare(SEXP z, SEXP floor, SEXP centre, SEXP threads) {
   gpc_gp_data data = {0};
   data.z = r_matrix(z, "z", &data.n, &data.k);
-  data.label = r_codes(labels, "labels", data.n, data.k);
-  data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
   data.floor = r_number(floor, "floor");
   data.threads = r_threads(threads);
-  static const char *names[] = {"shift", "range", "slope", "flat", ""};
+  static const char *names[] = {"shift", "range", "flat", ""};
   SEXP out = PROTECT(r_named_list(names));
   gpc_gp_range range;
   double *means = NULL;
@@ -211,17 +208,13 @@ SEXP r_gp_prepare(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP centre,
   gpc_gp_find_range(data.n, low, high, &range);
   R_Free(low);
   R_Free(high);
-  data.shift = means;
   SEXP four = Rf_allocVector(REALSXP, 4);
   SET_VECTOR_ELT(out, 1, four);
   REAL(four)[0] = range.lowest;
   REAL(four)[1] = range.highest;
   REAL(four)[2] = range.bulk_low;
   REAL(four)[3] = range.bulk_high;
-  double slope = gpc_gp_start_slope(&data, r_work(gpc_gp_start_work(data.n, data.k)),
-                                    r_work_int(gpc_gp_start_rows(data.n, data.k)));
-  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(slope));
-  SET_VECTOR_ELT(out, 3, Rf_ScalarLogical(flat));
+  SET_VECTOR_ELT(out, 2, Rf_ScalarLogical(flat));
   UNPROTECT(1);
   return out;
 }

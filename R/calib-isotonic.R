@@ -79,12 +79,14 @@ class_maps.calib_isotonic <- function(object, p) map_ova(object, p)
 
 #' @export
 describe.calib_isotonic <- function(object) {
-  what <- if (object$interpolate) "point" else "step"
-  list(
-    title = "Isotonic calibration",
-    lines = describe_ova(object, paste0(if (object$interpolate) "lines between " else "",
-      say_points(object, what)))
-  )
+  lines <- if (length(object$x) == 1) {
+    paste("constant,", format(object$y, digits = 4))
+  } else if (object$interpolate) {
+    paste("lines between", say_points(object, "point"))
+  } else {
+    say_points(object, "step")
+  }
+  list(title = "Isotonic calibration", lines = describe_ova(object, lines))
 }
 
 #' @export

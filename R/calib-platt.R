@@ -36,8 +36,8 @@
 #' @return An object of class `c("calib_platt", "calibrator")` with, beside the fields of every
 #'   calibrator, `coefficients` and `std_error` (2 x K matrices with rows `slope` and `intercept`; one
 #'   column for two classes), `targets`, `log_odds` (whether scores are log-odds), `range` (what
-#'   infinite ones count as), `log_lik` (for two classes) and `fixed`, the classes with a constant
-#'   rate. See [predict.calibrator()], [calib_map()] and [calibrator].
+#'   infinite ones count as), `log_lik` (of the calibration labels, for two classes) and `fixed`,
+#'   the classes with a constant rate. See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Platt, J. C. (2000). Probabilistic outputs for support vector machines and comparisons to
 #' regularized likelihood methods. In *Advances in Large Margin Classifiers*, MIT Press, 61-74.
@@ -108,7 +108,9 @@ name_scaling <- function(method, data, call, fit, terms, ...) {
 tidy_scaling <- function(object, terms = rownames(object$coefficients)) {
   estimate <- object$coefficients[terms, , drop = FALSE]
   term <- rep(terms, ncol(estimate))
-  if (length(object$classes) > 2) term <- paste0(rep(colnames(estimate), each = length(terms)), ": ", term)
+  if (length(object$classes) > 2) {
+    term <- paste0(rep(colnames(estimate), each = length(terms)), ": ", term)
+  }
   data.frame(term = term, estimate = as.vector(estimate),
     std.error = as.vector(object$std_error[terms, ]))
 }

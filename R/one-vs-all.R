@@ -46,9 +46,9 @@ warn_absent <- function(classes, counts, total) {
       }, say_values(absent))
     }
   )
+  them <- if (length(c(always, absent)) == 1) "it" else "them"
   warn_gpcalib("absent", paste0(toupper(substring(say, 1, 1)), substring(say, 2), ". Nothing can be ",
-    "learned about ", if (length(c(always, absent)) == 1) "it" else "them", ": the rate (n + 1/K)/(N + 1) ",
-    "stands in for the map."))
+    "learned about ", them, ": the rate (n + 1/K)/(N + 1) stands in for the map."))
 }
 
 #' The maps of a calibrator as the C code reads them
@@ -113,6 +113,8 @@ tidy_points <- function(object, term) {
   if (length(object$classes) > 2) {
     term <- paste0(rep(object$classes, diff(object$start)), ": ", term)
   }
+  # edges that agree in the digits shown
+  if (anyDuplicated(term)) term <- make.unique(term, " #")
   data.frame(term = term, estimate = object$y, std.error = rep(NA_real_, length(term)))
 }
 

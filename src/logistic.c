@@ -34,11 +34,13 @@ static void scale_features(model *m) {
     double mean = 0.0, square = 0.0;
     if (d->intercept)
       for (size_t i = 0; i < d->n; i++)
-        mean += weight_of(d, i) * d->x[f][i] / m->total;
+        mean += weight_of(d, i) * d->x[f][i];
+    mean /= m->total;
     for (size_t i = 0; i < d->n; i++) {
       double off = d->x[f][i] - mean;
-      square += weight_of(d, i) * off * off / m->total;
+      square += weight_of(d, i) * off * off;
     }
+    square /= m->total;
     m->shift[f] = mean;
     m->unit[f] = square > 0.0 && isfinite(square) ? sqrt(square) : 1.0;
   }
@@ -168,9 +170,12 @@ static double log_likelihood(const model *m, const double *beta) {
   for (size_t from = 0; from < d->n; from += ROWS) {
     size_t rows = d->n - from < ROWS ? d->n - from : ROWS;
     block_eta(m, beta, from, rows, u, eta);
-    double product = 1.0;
+    double product = 1.0, spread[ROWS];
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++)
+      spread[i] = 1.0 + gpc_exp(-fabs(eta[i]));
     for (size_t i = 0; i < rows; i++) {
-      double e = eta[i], size = fabs(e), factor = 1.0 + gpc_exp(-size);
+      double e = eta[i], size = fabs(e), factor = spread[i];
       int hit = d->label[from + i] == d->code;
       double far = (e > 0.0) == hit ? 0.0 : -size;
       if (d->w) {

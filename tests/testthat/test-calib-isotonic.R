@@ -65,6 +65,12 @@ test_that("objects are small", {
   expect_false(is.unsorted(fit$x, strictly = TRUE))
 })
 
+test_that("a constant map says so, and terms are told apart", {
+  expect_output(print(calib_isotonic(c(.2, .8), c(1, 0))), "constant, 0.5")
+  close <- calib_isotonic(1 - c(4, 3, 2, 1) * 1e-9, c(0, 1, 0, 1))
+  expect_false(anyDuplicated(tidy(close)$term) > 0)
+})
+
 test_that("bad arguments are named", {
   expect_error(calib_isotonic(c(.1, .9), 0:1, interpolate = NA), "`interpolate`",
     class = "gpcalib_error_input")

@@ -3,13 +3,13 @@
 
 seen_bins <- 40L
 seen_scores <- 2e5 # about so many scores are looked at, in rows spread evenly over the data
-seen_rows <- 100 # but at least so many rows
+seen_rows <- c(100, 20000) # but at least and at most so many rows
 
 #' Where the scores lie, and the temperature for comparison
 #'
 #' The true class's score is counted in every row. Those of the other classes, and the temperature,
-#' come from all rows when there are at most `seen_scores` scores and from evenly spread rows
-#' otherwise, so that they cost little beside the fit.
+#' come from all rows when there are at most `seen_scores` scores and 20,000 rows and from evenly
+#' spread rows otherwise, so that they cost little beside the fit.
 #' @param floor,shift,range as in fitting.
 #' @return list: `scale` ("log" for logarithms of raw probabilities, else "score"), `breaks` (lowest
 #'   and highest of evenly spaced ones), `true`, `other` (counts by weight, without those beyond),
@@ -21,7 +21,7 @@ scores_seen <- function(data, z, mean, floor, shift, range, threads) {
   ends <- unname(c(range[["low"]], range[["high"]]))
   if (logs) ends <- log(pmax(ends, .Machine$double.xmin))
   if (ends[2] <= ends[1]) ends <- ends[1] + c(-0.5, 0.5)
-  rows <- as.integer(min(nrow(z), max(seen_rows, floor(seen_scores / ncol(z)))))
+  rows <- as.integer(min(nrow(z), seen_rows[2], max(seen_rows[1], floor(seen_scores / ncol(z)))))
   seen <- .Call(C_seen, z, data$labels, data$weights, floor, shift, logs, ends, seen_bins, rows,
     0, threads)
   inner <- seq_len(seen_bins) + 1L

@@ -9,6 +9,7 @@
 #'   [`predict()`][predict.calibrator].
 #' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
+#' * **Comparisons**: [calib_study()], of any calibrators on your own scores.
 #' * **Tables and pictures**: [reliability_table()] and its
 #'   [`autoplot()`][autoplot.reliability_table].
 #' * **Data to try it on**: [letters_nn], [rain_nyc].

@@ -29,6 +29,7 @@ test_that("stratified splits give each class its share, and each row the same ch
   expect_true(all(colSums(shares) == 35))
   expected <- c(61, 30, 9) * 0.35
   expect_true(all(abs(shares - expected) < 1))
+  expect_lt(max(abs(rowMeans(shares) - expected)), 5 * 0.5 / sqrt(2000))
   rest <- vapply(rows, function(split) as.double(table(labels[split$test])), numeric(3))
   expect_true(all(abs(rest - (c(61, 30, 9) - shares) * 20 / 65) < 1))
   chance <- tabulate(unlist(lapply(rows, `[[`, "cal")), 100) / 2000

@@ -49,6 +49,14 @@ SEXP r_boot_rows(SEXP forecast, SEXP eps);
 SEXP r_boot_draw(SEXP rows, SEXP seed, SEXP first, SEXP count);
 SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP seed, SEXP first, SEXP count);
 SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP seed, SEXP first, SEXP count);
+/* r_ova.c, r_curves.c, r_scaling.c */
+SEXP r_log_odds(SEXP z, SEXP logits, SEXP threads);
+SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads);
+SEXP r_ova_map(SEXP score, SEXP rest, SEXP maps, SEXP count);
+SEXP r_curves_fit(SEXP scores, SEXP labels, SEXP weights, SEXP method, SEXP bins,
+                  SEXP total, SEXP constant, SEXP threads);
+SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP options,
+                   SEXP threads);
 
 static const R_CallMethodDef calls[] = {
     CALL(scan, 3),
@@ -77,6 +85,11 @@ static const R_CallMethodDef calls[] = {
     CALL(boot_draw, 4),
     CALL(null_draw, 5),
     CALL(band_draw, 6),
+    CALL(log_odds, 3),
+    CALL(ova_predict, 4),
+    CALL(ova_map, 4),
+    CALL(curves_fit, 8),
+    CALL(scaling_fit, 6),
     {NULL, NULL, 0},
 };
 

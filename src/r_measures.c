@@ -3,23 +3,6 @@
 #include "corp.h"
 #include <string.h>
 
-/* The element of that name, or NULL. */
-static SEXP element_or_null(SEXP list, const char *name) {
-  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
-  if (TYPEOF(list) == VECSXP && TYPEOF(names) == STRSXP)
-    for (R_xlen_t i = 0; i < XLENGTH(list); i++)
-      if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
-        return VECTOR_ELT(list, i);
-  return R_NilValue;
-}
-
-static SEXP element(SEXP list, const char *name) {
-  SEXP x = element_or_null(list, name);
-  if (Rf_isNull(x))
-    Rf_error("internal error: a list passed to a C routine has no element '%s'", name);
-  return x;
-}
-
 int r_class(SEXP x, const char *name, size_t k) {
   int code = r_count(x, name);
   if (code < 1 || (size_t)code > k)
@@ -29,24 +12,24 @@ int r_class(SEXP x, const char *name, size_t k) {
 
 gpc_forecast r_forecast(SEXP list) {
   gpc_forecast f;
-  f.probs = r_matrix(element(list, "probs"), "probs", &f.n, &f.k);
-  f.labels = r_codes(element(list, "labels"), "labels", f.n, f.k);
-  f.conf = r_doubles(element(list, "conf"), "conf", (R_xlen_t)f.n);
-  f.pred = r_codes(element(list, "pred"), "pred", f.n, f.k);
+  f.probs = r_matrix(r_element(list, "probs"), "probs", &f.n, &f.k);
+  f.labels = r_codes(r_element(list, "labels"), "labels", f.n, f.k);
+  f.conf = r_doubles(r_element(list, "conf"), "conf", (R_xlen_t)f.n);
+  f.pred = r_codes(r_element(list, "pred"), "pred", f.n, f.k);
   f.weights =
-      r_doubles_or_null(element_or_null(list, "weights"), "weights", (R_xlen_t)f.n);
+      r_doubles_or_null(r_element_or_null(list, "weights"), "weights", (R_xlen_t)f.n);
   return f;
 }
 
 gpc_ece_spec r_ece_spec(SEXP list, size_t k) {
   gpc_ece_spec spec;
-  spec.type = (gpc_ece_type)r_count(element(list, "type"), "type");
-  spec.event = spec.type == GPC_EVENT ? r_class(element(list, "event"), "event", k) : 0;
-  spec.bins = (size_t)r_count(element(list, "bins"), "bins");
-  spec.mass = r_flag(element(list, "mass"), "mass");
-  spec.estimator = (gpc_ece_estimator)r_count(element(list, "estimator"), "estimator");
-  spec.norm = r_number(element(list, "norm"), "norm");
-  spec.debias = r_flag(element(list, "debias"), "debias");
+  spec.type = (gpc_ece_type)r_count(r_element(list, "type"), "type");
+  spec.event = spec.type == GPC_EVENT ? r_class(r_element(list, "event"), "event", k) : 0;
+  spec.bins = (size_t)r_count(r_element(list, "bins"), "bins");
+  spec.mass = r_flag(r_element(list, "mass"), "mass");
+  spec.estimator = (gpc_ece_estimator)r_count(r_element(list, "estimator"), "estimator");
+  spec.norm = r_number(r_element(list, "norm"), "norm");
+  spec.debias = r_flag(r_element(list, "debias"), "debias");
   if (spec.type > GPC_EVENT || spec.estimator > GPC_UNWEIGHTED || spec.bins < 1)
     Rf_error("internal error: unknown kind of calibration error");
   return spec;

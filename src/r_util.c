@@ -1,5 +1,6 @@
 /* r_util.c: see r_util.h. */
 #include "r_util.h"
+#include <string.h>
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -81,6 +82,22 @@ int r_threads(SEXP x) {
 }
 
 SEXP r_named_list(const char **names) { return Rf_mkNamed(VECSXP, names); }
+
+SEXP r_element_or_null(SEXP list, const char *name) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  if (TYPEOF(list) == VECSXP && TYPEOF(names) == STRSXP)
+    for (R_xlen_t i = 0; i < XLENGTH(list); i++)
+      if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
+        return VECTOR_ELT(list, i);
+  return R_NilValue;
+}
+
+SEXP r_element(SEXP list, const char *name) {
+  SEXP x = r_element_or_null(list, name);
+  if (Rf_isNull(x))
+    Rf_error("internal error: a list passed to a C routine has no element '%s'", name);
+  return x;
+}
 
 SEXP r_status(gpc_status status) {
   static const char *const names[] = {"ok",         "not_converged", "lower",

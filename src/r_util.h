@@ -36,6 +36,10 @@ const double *r_matrix(SEXP x, const char *name, size_t *n, size_t *k);
  * The result is NOT protected. */
 SEXP r_named_list(const char **names);
 
+/* The element of that name of a list; an "internal error", or R_NilValue, without one. */
+SEXP r_element(SEXP list, const char *name);
+SEXP r_element_or_null(SEXP list, const char *name);
+
 /* A status as the string R code compares with: "ok", "not_converged", "lower", ... */
 SEXP r_status(gpc_status status);
 

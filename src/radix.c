@@ -76,3 +76,53 @@ void gpc_radix_order(size_t n, const double *x, int *order, void *work) {
   if (row != order)
     memcpy(order, row, n * sizeof *order);
 }
+
+static void insertion_keys(size_t n, uint64_t *key) {
+  for (size_t i = 1; i < n; i++) {
+    uint64_t k = key[i];
+    size_t j = i;
+    for (; j > 0 && key[j - 1] > k; j--)
+      key[j] = key[j - 1];
+    key[j] = k;
+  }
+}
+
+/* Few keys are not worth 2048 counters for every digit: digits of 8 bits. */
+#define FEW 4096
+
+static uint64_t *sort_digits(size_t n, uint64_t *key, uint64_t *other, uint32_t *count,
+                             int bits) {
+  const int digits = (64 + bits - 1) / bits;
+  const size_t size = (size_t)1 << bits;
+  const uint64_t mask = size - 1;
+  memset(count, 0, (size_t)digits * size * sizeof *count);
+  for (size_t i = 0; i < n; i++)
+    for (int d = 0; d < digits; d++)
+      count[(size_t)d * size + ((key[i] >> (d * bits)) & mask)]++;
+  for (int d = 0; d < digits; d++) {
+    uint32_t *c = count + (size_t)d * size, start = 0;
+    const int shift = d * bits;
+    if (c[(key[0] >> shift) & mask] == n)
+      continue;
+    for (size_t v = 0; v < size; v++) {
+      uint32_t here = c[v];
+      c[v] = start;
+      start += here;
+    }
+    for (size_t i = 0; i < n; i++)
+      other[c[(key[i] >> shift) & mask]++] = key[i];
+    uint64_t *swap = key;
+    key = other;
+    other = swap;
+  }
+  return key;
+}
+
+uint64_t *gpc_radix_keys(size_t n, uint64_t *key, uint64_t *other, uint32_t *count) {
+  if (n < SMALL) {
+    insertion_keys(n, key);
+    return key;
+  }
+  return n < FEW ? sort_digits(n, key, other, count, 8)
+                 : sort_digits(n, key, other, count, DIGIT_BITS);
+}

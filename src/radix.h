@@ -12,4 +12,10 @@ size_t gpc_radix_work(size_t n);
  * work: gpc_radix_work(n) bytes, aligned as for a double. */
 void gpc_radix_order(size_t n, const double *x, int *order, void *work);
 
+/* Ascending order of the keys [n] themselves, n < 2^32: quicker, since no rows go along.
+ * other [n] and count [GPC_RADIX_COUNTS] are work space. Returns the one of key and other
+ * that holds the sorted keys. */
+#define GPC_RADIX_COUNTS (6 * 2048)
+uint64_t *gpc_radix_keys(size_t n, uint64_t *key, uint64_t *other, uint32_t *count);
+
 #endif

@@ -19,15 +19,15 @@ static void block_max(size_t rows, size_t n, size_t k, const double *z, double f
   }
 }
 
-static void softmax_block(size_t rows, size_t n, size_t k, const double *z, double beta,
-                          double floor, double *p) {
+void gpc_softmax_rows(size_t rows, size_t ld_z, size_t k, const double *z, double beta,
+                      double floor, size_t ld_p, double *p) {
   double top[GPC_BLOCK_MAX], sum[GPC_BLOCK_MAX];
-  block_max(rows, n, k, z, floor, top);
+  block_max(rows, ld_z, k, z, floor, top);
   for (size_t i = 0; i < rows; i++)
     sum[i] = 0.0;
   for (size_t j = 0; j < k; j++) {
-    const double *from = z + j * n;
-    double *to = p + j * n;
+    const double *from = z + j * ld_z;
+    double *to = p + j * ld_p;
 #pragma omp simd
     for (size_t i = 0; i < rows; i++) {
       double e = gpc_exp_nonpos(beta * (above(from[i], floor) - top[i]));
@@ -38,7 +38,7 @@ static void softmax_block(size_t rows, size_t n, size_t k, const double *z, doub
   for (size_t i = 0; i < rows; i++)
     sum[i] = 1.0 / sum[i];
   for (size_t j = 0; j < k; j++) {
-    double *to = p + j * n;
+    double *to = p + j * ld_p;
 #pragma omp simd
     for (size_t i = 0; i < rows; i++)
       to[i] *= sum[i];
@@ -51,7 +51,7 @@ void gpc_softmax(size_t n, size_t k, const double *z, double beta, double floor,
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (size_t b = 0; b < blocks; b++) {
     size_t first = b * step, rows = n - first < step ? n - first : step;
-    softmax_block(rows, n, k, z + first, beta, floor, p + first);
+    gpc_softmax_rows(rows, n, k, z + first, beta, floor, n, p + first);
   }
 }
 

@@ -14,6 +14,11 @@
 void gpc_softmax(size_t n, size_t k, const double *z, double beta, double floor,
                  int threads, double *p);
 
+/* The same for the rows of one block, at most GPC_BLOCK_MAX: z and p point at the block's
+ * first row and have leading dimensions ld_z and ld_p. */
+void gpc_softmax_rows(size_t rows, size_t ld_z, size_t k, const double *z, double beta,
+                      double floor, size_t ld_p, double *p);
+
 /* out [n x k] = z - logsumexp(z) by rows. out may be z itself. */
 void gpc_log_softmax(size_t n, size_t k, const double *z, int threads, double *out);
 

@@ -1,0 +1,87 @@
+#' Beta calibration
+#'
+#' A family of maps on \[0, 1\] that contains sigmoids, inverse sigmoids and the identity:
+#' \deqn{v(z) = \frac{1}{1 + e^{-c} (1 - z)^b z^{-a}}, \quad a, b \ge 0,}{
+#'   v(z) = 1 / (1 + exp(-c) (1 - z)^b z^-a), a, b >= 0,}
+#' which is logistic regression on the two features \eqn{\log z}{log z} and
+#' \eqn{-\log(1 - z)}{-log(1 - z)}. a = b = 1 with c = 0 is the identity.
+#'
+#' `params = "abm"` fits all three; `"am"` sets a = b, which is Platt scaling of the log-odds
+#' with raw targets; `"ab"` sets \eqn{c = (a - b) \log 2}{c = (a - b) log 2}, so that 1/2 stays 1/2.
+#' The likelihood is maximised by Newton's method. A negative a or b would turn the order of scores
+#' around: the fit is repeated without that term; if the other one is negative then, the map is
+#' constant. With scores that separate the classes it stops as in [calib_platt()]
+#' (`gpcalib_warning_separated`); with equal scores it is constant (`gpcalib_warning_flat`), except
+#' for `"ab"`.
+#'
+#' # Zeros and ones
+#' z and 1 - z are taken as at least `clip`, in fitting and in prediction, since they have to have a
+#' logarithm. The default is the smallest number that can be told from 1 when subtracted from
+#' it; a larger one (1e-6, say) makes the fit less sensitive to single scores of exactly 0 or 1.
+#'
+#' # When to use it
+#' For probabilities, with some hundreds of calibration rows, when Platt scaling is too stiff: it
+#' can push scores outwards as well as inwards, and differently near 0 and near 1. It keeps the order
+#' of two-class scores, and can leave alone what is calibrated already.
+#'
+#' What it cannot do: three numbers do not follow every map ([calib_isotonic()] and
+#' [calib_gp()] do), and scores of exactly 0 or 1 have a strong say.
+#'
+#' @inheritSection calib_isotonic More than two classes
+#' @inheritParams calib_platt
+#' @param params Which parameters are free.
+#' @param clip What z and 1 - z are at least.
+#' @return An object of class `c("calib_beta", "calibrator")` with, beside the fields of every
+#'   calibrator, `coefficients` and `std_error` (3 x K matrices with rows `a`, `b` and `c`; one column
+#'   for two classes), `params`, `clip`, `log_lik` (for two classes) and `fixed`, the classes with a
+#'   constant rate. Terms that were left out have no standard error, nor has c for `"ab"`. See
+#'   [predict.calibrator()], [calib_map()] and [calibrator].
+#' @references
+#' Kull, M., Silva Filho, T. M. and Flach, P. (2017). Beyond sigmoids: how to obtain
+#' well-calibrated probabilities from binary classifiers with beta calibration. *Electronic Journal
+#' of Statistics* 11, 5052-5080.
+#' @family calibrators
+#' @examples
+#' fit <- calib_beta(rain_nyc$prob, rain_nyc$rain, clip = 1e-3)
+#' fit
+#' tidy(fit)
+#' calib_map(fit, c(0.1, 0.5, 0.9))
+#' @export
+calib_beta <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
+                       params = c("abm", "am", "ab"), clip = 2^-52, max_iter = 100, threads = 1) {
+  threads <- check_threads(threads)
+  params <- check_choice(params, c("abm", "am", "ab"), "params")
+  clip <- check_number(clip, "clip", 1e-300, 0.1)
+  max_iter <- check_count(max_iter, "max_iter")
+  data <- check_calibration(scores, labels, input, weights, threads)
+  ova <- ova_data(data, threads)
+  fit <- fit_scaling(data, ova, list(beta = TRUE, smoothed = FALSE,
+    params = match(params, c("abm", "am", "ab")) - 1L, clip = clip, tol = scaling_tol,
+    max_iter = max_iter), threads)
+  warn_scaling(fit, data$classes)
+  name_scaling("beta", data, match.call(), fit, c("a", "b", "c"), params = params, clip = clip,
+    fixed = ova$fixed)
+}
+
+#' @export
+ova_maps.calib_beta <- function(object) {
+  list(kind = 2L, coef = object$coefficients, clip = object$clip)
+}
+
+#' @export
+predict_probs.calib_beta <- function(object, data) predict_ova(object, data)
+
+#' @export
+class_maps.calib_beta <- function(object, p) map_ova(object, p)
+
+#' @export
+describe.calib_beta <- function(object) {
+  tied <- switch(object$params, abm = "a, b and c free", am = "a = b", ab = "c = (a - b) log 2")
+  list(
+    title = "Beta calibration",
+    lines = describe_ova(object, c(say_coefficients(object), tied))
+  )
+}
+
+#' @export
+tidy.calib_beta <- function(x, ...) tidy_scaling(x)

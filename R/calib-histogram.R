@@ -1,0 +1,70 @@
+#' Histogram binning
+#'
+#' Cuts the scores into bins and predicts, in each, how often the class occurred there:
+#' \deqn{v(z) = \frac{\sum_{n \in b(z)} w_n y_n}{\sum_{n \in b(z)} w_n}.}{
+#'   v(z) = sum of w_n y_n / sum of w_n over the rows in the bin of z.}
+#'
+#' Bins of equal width are (0, 1/B\], (1/B, 2/B\], ..., the first with 0. Bins of equal mass end at
+#' the scores at or below which lies a share of at least 1/B, 2/B, ... of the weight; tied scores
+#' share a bin, so that there can be fewer than asked for, and scores beyond those seen belong to the
+#' outer bins. A bin of equal width without calibration rows keeps the score as it is.
+#'
+#' # When to use it
+#' For a transparent correction that can be written on a card, and as the baseline that it is. Bins
+#' of equal mass are the safer choice when scores crowd near 0 and 1.
+#'
+#' What it cannot do: it does not keep the order of scores, neighbouring bins can contradict each
+#' other, everything within a bin becomes equal, and a bin without mistakes gives exactly 0 or 1.
+#' [calib_bbq()] averages over many binnings and never gives 0 or 1.
+#'
+#' @inheritSection calib_isotonic More than two classes
+#' @inheritParams calib_temperature
+#' @param binning Bins of equal `"width"` or of equal `"mass"`.
+#' @param bins How many bins.
+#' @return An object of class `c("calib_histogram", "calibrator")` with, beside the fields of every
+#'   calibrator, `binning`, and for every bin its upper edge `x` and its frequency `y` (`NaN` if it
+#'   is empty), of which `start[k] + 1` to `start[k + 1]` belong to class k (for two classes there
+#'   is one map, that of the second). `fixed` names the classes with a constant rate. See
+#'   [predict.calibrator()], [calib_map()] and [calibrator].
+#' @references
+#' Zadrozny, B. and Elkan, C. (2001). Obtaining calibrated probability estimates from decision trees
+#' and naive Bayesian classifiers. *Proceedings of ICML*, 609-616.
+#' @family calibrators
+#' @examples
+#' fit <- calib_histogram(rain_nyc$prob, rain_nyc$rain, bins = 5)
+#' fit
+#' tidy(fit)
+#' @export
+calib_histogram <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
+                            binning = c("width", "mass"), bins = 15, threads = 1) {
+  threads <- check_threads(threads)
+  binning <- check_choice(binning, c("width", "mass"), "binning")
+  bins <- check_count(bins, "bins", 1, 1e6)
+  data <- check_calibration(scores, labels, input, weights, threads)
+  ova <- ova_data(data, threads)
+  fit <- fit_curves(data, ova, if (binning == "width") 3L else 4L, bins, threads)
+  new_calibrator("histogram", data, match.call(),
+    converged = TRUE, iterations = 1L, binning = binning, x = fit$x, y = fit$y, start = fit$start,
+    fixed = ova$fixed
+  )
+}
+
+#' @export
+ova_maps.calib_histogram <- function(object) curve_maps(object, 2L)
+
+#' @export
+predict_probs.calib_histogram <- function(object, data) predict_ova(object, data)
+
+#' @export
+class_maps.calib_histogram <- function(object, p) map_ova(object, p)
+
+#' @export
+describe.calib_histogram <- function(object) {
+  empty <- sum(is.nan(object$y))
+  lines <- paste0(say_points(object, "bin"), " of equal ", object$binning,
+    if (empty) paste0(", ", empty, " of them empty: they keep the score"))
+  list(title = "Histogram binning", lines = describe_ova(object, lines))
+}
+
+#' @export
+tidy.calib_histogram <- function(x, ...) tidy_points(x, bin_terms(x))

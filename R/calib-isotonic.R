@@ -1,0 +1,91 @@
+#' Isotonic calibration
+#'
+#' The non-decreasing map from scores to probabilities that is nearest to the labels:
+#' \deqn{\min_{v(z_1) \le \dots \le v(z_N)} \sum_n w_n (y_n - v(z_n))^2, \quad z_1 \le \dots \le z_N,}{
+#'   min sum_n w_n (y_n - v(z_n))^2 over all non-decreasing v,}
+#' found by pooling adjacent violators. Tied scores are pooled first, so that each score has one
+#' value.
+#'
+#' Between the scores seen in fitting the map is a straight line (`interpolate = TRUE`) or keeps the
+#' value of the next lower score (`interpolate = FALSE`, as in [stats::isoreg()]); below the
+#' smallest and above the largest it is constant.
+#'
+#' # When to use it
+#' With a few thousand calibration rows or more per class, and a classifier whose order is right but
+#' whose scores are wrong in a way that no formula foresees. It keeps the order of two-class
+#' scores, except that it makes ties, so that the area under the curve changes little.
+#'
+#' What it cannot do: with few rows it overfits, and it gives probabilities of exactly 0 and 1
+#' to scores beyond the last mistakes, so that the log loss on new rows can be infinite
+#' ([calib_bbq()] and [calib_platt()] never do that). It has no measure of its uncertainty
+#' ([calib_gp()] has).
+#'
+#' # More than two classes
+#' The five methods [calib_platt()], [calib_isotonic()], [calib_beta()], [calib_bbq()] and
+#' [calib_histogram()] are made for two classes. With more, each class is calibrated against the
+#' rest, and the rows of results are divided by their sum; a row in which every class gets 0
+#' becomes the row of probabilities that went in. The order of the classes within a row, and so the
+#' accuracy, can change. Logits go through the softmax first.
+#'
+#' A class that occurs in no calibration row, or in all, has nothing to be fitted to: it gets the
+#' constant rate \eqn{(n_k + 1/K)/(N + 1)} before the division, with one warning
+#' (`gpcalib_warning_absent`) for all such classes. With weights, n and N are sums of weights.
+#'
+#' @inheritParams calib_temperature
+#' @param interpolate Whether to draw lines between the fitted points, rather than steps.
+#' @return An object of class `c("calib_isotonic", "calibrator")` with, beside the fields of every
+#'   calibrator, the points of the maps: `x` and `y`, of which `start[k] + 1` to `start[k + 1]`
+#'   belong to class k (for two classes there is one map, that of the second); points that
+#'   change nothing are left out. `fixed` names the classes with a constant rate.
+#'   See [predict.calibrator()], [calib_map()] and [calibrator].
+#' @references
+#' Zadrozny, B. and Elkan, C. (2002). Transforming classifier scores into accurate multiclass
+#' probability estimates. *Proceedings of KDD*, 694-699.
+#'
+#' Ayer, M., Brunk, H. D., Ewing, G. M., Reid, W. T. and Silverman, E. (1955). An empirical
+#' distribution function for sampling with incomplete information. *Annals of Mathematical
+#' Statistics* 26, 641-647.
+#' @family calibrators
+#' @examples
+#' fit <- calib_isotonic(rain_nyc$prob, rain_nyc$rain)
+#' fit
+#' calib_map(fit, c(0.1, 0.5, 0.9))
+#'
+#' many <- calib_isotonic(letters_nn$cal$scores, letters_nn$cal$labels)
+#' p <- predict(many, letters_nn$test$scores)
+#' ece(p, letters_nn$test$labels)
+#' @export
+calib_isotonic <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
+                           interpolate = TRUE, threads = 1) {
+  threads <- check_threads(threads)
+  interpolate <- check_flag(interpolate, "interpolate")
+  data <- check_calibration(scores, labels, input, weights, threads)
+  ova <- ova_data(data, threads)
+  fit <- fit_curves(data, ova, if (interpolate) 0L else 1L, 1L, threads)
+  new_calibrator("isotonic", data, match.call(),
+    converged = TRUE, iterations = 1L, interpolate = interpolate, x = fit$x, y = fit$y,
+    start = fit$start, fixed = ova$fixed
+  )
+}
+
+#' @export
+ova_maps.calib_isotonic <- function(object) curve_maps(object, if (object$interpolate) 0L else 1L)
+
+#' @export
+predict_probs.calib_isotonic <- function(object, data) predict_ova(object, data)
+
+#' @export
+class_maps.calib_isotonic <- function(object, p) map_ova(object, p)
+
+#' @export
+describe.calib_isotonic <- function(object) {
+  what <- if (object$interpolate) "point" else "step"
+  list(
+    title = "Isotonic calibration",
+    lines = describe_ova(object, paste0(if (object$interpolate) "lines between " else "",
+      say_points(object, what)))
+  )
+}
+
+#' @export
+tidy.calib_isotonic <- function(x, ...) tidy_points(x, paste("at", signif(x$x, 4)))

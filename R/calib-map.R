@@ -1,0 +1,91 @@
+#' The calibration map of a calibrator
+#'
+#' What a calibrator makes of a raw probability: a curve from \[0, 1\] to \[0, 1\], as a data frame,
+#' so that the maps of several methods can be drawn and compared. The diagonal is no calibration.
+#'
+#' For two classes any calibrator has such a map, that of the second class; it is what
+#' [`predict()`][predict.calibrator] gives for the forecast (1 - p, p). For more classes the
+#' methods that work one-vs-all ([calib_platt()], [calib_isotonic()], [calib_beta()],
+#' [calib_bbq()], [calib_histogram()]) have one map per class, given here before the rows are
+#' divided by their sum. [calib_temperature()] and [calib_gp()] then have none: what they make of
+#' a probability depends on the others of its row; see [latent()] for the map they do have.
+#'
+#' @param object A calibrator.
+#' @param p Raw probabilities at which to evaluate the map. Calibrators fitted to logits get their
+#'   log-odds.
+#' @param level For [calib_gp()]: the level of the band. It comes from random draws, so that
+#'   `set.seed()` governs it.
+#' @param ... Not used.
+#' @return A data frame with one row per class and value of `p`: `class` (a factor with the classes
+#'   as levels), `p`, `calibrated`, and `conf.low` and `conf.high`, which are `NA` except for
+#'   [calib_gp()].
+#' @seealso [latent()], [predict.calibrator()].
+#' @examples
+#' fit <- calib_temperature(rain_nyc$prob, rain_nyc$rain)
+#' calib_map(fit, c(0.1, 0.5, 0.9))
+#' @export
+calib_map <- function(object, p = seq(0, 1, length.out = 101), level = 0.95, ...) {
+  check_dots_empty(...)
+  if (!inherits(object, "calibrator")) {
+    stop_input("object", "must be a calibrator", "Give the result of calib_gp() or another calib_*().")
+  }
+  p <- check_map_points(p)
+  level <- check_number(level, "level", 1e-6, 1 - 1e-6)
+  map <- if (length(object$classes) == 2) pair_map(object, p, level) else class_maps(object, p)
+  maps <- length(map$calibrated) / max(1, length(p))
+  codes <- if (maps == 1) length(object$classes) else seq_along(object$classes)
+  if (length(p) == 0) codes <- integer()
+  data.frame(
+    class = factor(rep(object$classes[codes], each = length(p)), levels = object$classes),
+    p = rep(p, length(codes)), calibrated = map$calibrated, conf.low = map$low,
+    conf.high = map$high
+  )
+}
+
+check_map_points <- function(p) {
+  if (!is.numeric(p) || is.object(p)) {
+    stop_input("p", "must be a numeric vector of probabilities", say_given(p))
+  }
+  if (anyNA(p) || any(p < 0 | p > 1)) {
+    bad <- which(is.na(p) | p < 0 | p > 1)
+    stop_input("p", paste0("has values outside [0, 1] (the first at position ", bad[1], ")"),
+      "Give probabilities.")
+  }
+  as.double(p)
+}
+
+#' The map of two classes, by predict()
+#' @noRd
+pair_map <- function(object, p, level) {
+  pair <- cbind(1 - p, p, deparse.level = 0)
+  # Log-probabilities are logits, and stay finite on one side where p is 0 or 1.
+  if (object$input == "logits") pair <- log(pair)
+  none <- rep(NA_real_, length(p))
+  # Most of [0, 1] may lie beyond the calibration scores: that is what maps are looked at for.
+  within_range <- function(expr) {
+    withCallingHandlers(expr, gpcalib_warning_extrapolation = function(w) invokeRestart("muffleWarning"),
+      gpcalib_warning_input = function(w) invokeRestart("muffleWarning"))
+  }
+  calibrated <- unname(within_range(predict(object, pair))[, 2])
+  if (!inherits(object, "calib_gp")) return(list(calibrated = calibrated, low = none, high = none))
+  band <- within_range(predict(object, pair, type = "interval", level = level))
+  list(calibrated = calibrated, low = unname(band[, 2, 2]), high = unname(band[, 2, 3]))
+}
+
+#' One map per class, for calibrators that have them: list(calibrated, low, high), classes one
+#' after the other
+#' @noRd
+class_maps <- function(object, p) UseMethod("class_maps")
+
+#' @export
+class_maps.default <- function(object, p) {
+  stop_input("object", paste0("of class ", class(object)[1], " has no calibration map for ",
+    length(object$classes), " classes"),
+    "What it makes of a probability depends on the whole row; see latent() for its shared map.")
+}
+
+#' @export
+class_maps.calib_none <- function(object, p) {
+  p <- rep(p, length(object$classes))
+  list(calibrated = p, low = NA_real_ * p, high = NA_real_ * p)
+}

@@ -1,0 +1,151 @@
+#' Platt scaling
+#'
+#' Logistic regression of the label on the score s:
+#' \deqn{v(s) = \frac{1}{1 + \exp(-(a s + b))}.}{v(s) = 1 / (1 + exp(-(a s + b))).}
+#'
+#' For logits s is the log-odds of the class, \eqn{\log p_k/(1 - p_k)}{log p_k/(1 - p_k)} (for two
+#' classes the difference of the logits, or the vector that was given); for probabilities it is the
+#' probability itself, or with `scale = "logit"` its log-odds, which is the better choice when they
+#' come from a model that estimates probabilities. Log-odds that are infinite count as the most
+#' extreme finite ones among the calibration scores of the class, in fitting and in prediction.
+#'
+#' `targets = "smoothed"` replaces the labels 1 and 0 by
+#' \eqn{(N_+ + 1)/(N_+ + 2)}{(N+ + 1)/(N+ + 2)} and \eqn{1/(N_- + 2)}{1/(N- + 2)}, the numbers of rows
+#' of the class and of the others, which keeps the fit finite when scores separate the classes.
+#' `"raw"` is plain maximum likelihood, as by `glm(family = binomial)`. With separated classes it has
+#' no maximum: the slope then stops where the mean confidence reaches (N + 1)/(N + 2) of what ties
+#' allow (`gpcalib_warning_separated`). If all scores are equal, the slope is 0
+#' (`gpcalib_warning_flat`). A slope is negative when low scores speak for the class; nothing prevents
+#' it.
+#'
+#' # When to use it
+#' With few calibration rows, down to some tens, and scores whose log-odds (or which themselves, as
+#' the margins of support vector machines) are off by a factor and a shift. Two-class scores keep their
+#' order.
+#'
+#' What it cannot do: it cannot mend a map that is not a sigmoid, and on probabilities as they are
+#' (`scale = "score"`) it does not contain the identity, so that it can spoil what was calibrated;
+#' [calib_beta()] and `scale = "logit"` contain it.
+#'
+#' @inheritSection calib_isotonic More than two classes
+#' @inheritParams calib_temperature
+#' @param targets `"smoothed"` targets or the `"raw"` labels.
+#' @param scale For probabilities: whether to use them as they are (`"score"`) or their log-odds
+#'   (`"logit"`). Logits always give log-odds.
+#' @param max_iter The most Newton iterations per class.
+#' @return An object of class `c("calib_platt", "calibrator")` with, beside the fields of every
+#'   calibrator, `coefficients` and `std_error` (2 x K matrices with rows `slope` and `intercept`; one
+#'   column for two classes), `targets`, `log_odds` (whether scores are log-odds), `range` (what
+#'   infinite ones count as), `log_lik` (for two classes) and `fixed`, the classes with a constant
+#'   rate. See [predict.calibrator()], [calib_map()] and [calibrator].
+#' @references
+#' Platt, J. C. (2000). Probabilistic outputs for support vector machines and comparisons to
+#' regularized likelihood methods. In *Advances in Large Margin Classifiers*, MIT Press, 61-74.
+#'
+#' Lin, H.-T., Lin, C.-J. and Weng, R. C. (2007). A note on Platt's probabilistic outputs for support
+#' vector machines. *Machine Learning* 68, 267-276.
+#' @family calibrators
+#' @examples
+#' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain, scale = "logit")
+#' fit
+#' summary(fit)
+#' calib_map(fit, c(0.1, 0.5, 0.9))
+#' @export
+calib_platt <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
+                        targets = c("smoothed", "raw"), scale = c("score", "logit"),
+                        max_iter = 100, threads = 1) {
+  threads <- check_threads(threads)
+  targets <- check_choice(targets, c("smoothed", "raw"), "targets")
+  scale <- check_choice(scale, c("score", "logit"), "scale")
+  max_iter <- check_count(max_iter, "max_iter")
+  data <- check_calibration(scores, labels, input, weights, threads)
+  log_odds <- data$input == "logits" || scale == "logit"
+  ova <- ova_data(data, threads, log_odds)
+  fit <- fit_scaling(data, ova, list(beta = FALSE, smoothed = targets == "smoothed", params = 0L,
+    clip = 0, tol = scaling_tol, max_iter = max_iter), threads)
+  warn_scaling(fit, data$classes)
+  name_scaling("platt", data, match.call(), fit, c("slope", "intercept"), targets = targets,
+    log_odds = log_odds, range = fit$range, fixed = ova$fixed)
+}
+
+# Newton's last step, in standard errors; the error it leaves is about its square.
+scaling_tol <- 1e-6
+
+fit_scaling <- function(data, ova, options, threads) {
+  .Call(C_scaling_fit, ova$scores, data$labels, data$weights, ova$constant, options, threads)
+}
+
+#' One warning for all classes of a kind
+#' @noRd
+warn_scaling <- function(fit, classes) {
+  names <- if (length(classes) == 2) classes[2] else classes
+  tell <- function(status, class, what) {
+    hit <- names[fit$status == status]
+    if (!length(hit)) return()
+    who <- if (length(classes) == 2) "" else {
+      paste0(" (", length(hit), " of ", length(classes), " classes: ", say_values(hit), ")")
+    }
+    warn_gpcalib(class, paste0(sub("%s", who, what)))
+  }
+  tell("upper", "separated", paste0("The scores separate the calibration rows%s: the likelihood has ",
+    "no maximum. The map stopped where the mean confidence is (N + 1)/(N + 2)."))
+  tell("flat", "flat", paste0("All calibration scores are equal%s: the map is constant."))
+  tell("not_converged", "not_converged", paste0("The fit did not converge%s; raise `max_iter`."))
+}
+
+#' The object of a method with coefficients
+#' @noRd
+name_scaling <- function(method, data, call, fit, terms, ...) {
+  classes <- if (length(data$classes) == 2) data$classes[2] else data$classes
+  named <- function(x) matrix(x, length(terms), dimnames = list(terms, classes))
+  new_calibrator(method, data, call,
+    converged = all(fit$status == "ok"), iterations = max(fit$iterations),
+    coefficients = named(fit$coef), std_error = named(fit$se), ...,
+    log_lik = if (length(data$classes) == 2) fit$log_lik
+  )
+}
+
+tidy_scaling <- function(object, terms = rownames(object$coefficients)) {
+  estimate <- object$coefficients[terms, , drop = FALSE]
+  term <- rep(terms, ncol(estimate))
+  if (length(object$classes) > 2) term <- paste0(rep(colnames(estimate), each = length(terms)), ": ", term)
+  data.frame(term = term, estimate = as.vector(estimate),
+    std.error = as.vector(object$std_error[terms, ]))
+}
+
+#' "slope 1.2, intercept -0.3", or their ranges over the classes
+#' @noRd
+say_coefficients <- function(object, terms = rownames(object$coefficients)) {
+  say <- function(x) format(x, digits = 4)
+  parts <- vapply(terms, function(term) {
+    values <- object$coefficients[term, ]
+    if (length(values) == 1) return(paste(term, say(values)))
+    paste(term, say(min(values)), "to", say(max(values)))
+  }, "")
+  paste(parts, collapse = ", ")
+}
+
+#' @export
+ova_maps.calib_platt <- function(object) {
+  list(kind = 1L, coef = object$coefficients, range = object$range, log_odds = object$log_odds)
+}
+
+#' @export
+predict_probs.calib_platt <- function(object, data) predict_ova(object, data)
+
+#' @export
+class_maps.calib_platt <- function(object, p) map_ova(object, p)
+
+#' @export
+describe.calib_platt <- function(object) {
+  lines <- c(
+    say_coefficients(object),
+    paste0("on ", if (object$log_odds) "log-odds" else "probabilities as they are", ", ",
+      object$targets, " targets"),
+    if (any(object$coefficients["slope", ] < 0)) "a slope is negative: low scores speak for the class"
+  )
+  list(title = "Platt scaling", lines = describe_ova(object, lines))
+}
+
+#' @export
+tidy.calib_platt <- function(x, ...) tidy_scaling(x)

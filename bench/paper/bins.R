@@ -59,6 +59,7 @@ for (b in c(15, 100, 500)) {
 write_report("paper/bins", "The calibration error against the number of bins", c(
   "ECE_1 with the mean confidence of a bin / with its midpoint, and in parentheses what the mean",
   "estimator gives for a calibrated forecast with these probabilities (labels redrawn, 20 times): the",
-  "estimate cannot be read without it once bins are many. Means over 5 splits, 1000 rows calibrate.", "",
+  "estimate cannot be read without it once bins are many. Means over 5 splits, 1000 rows calibrate.",
+  "Where the picture shows no line for temperature scaling, it lies under the GP's.", "",
   markdown_table(wide), "", "![](bins.png)"
 ))

@@ -18,7 +18,7 @@
 #' rough allowance for that by taking the correlation between splits to be
 #' \eqn{n_\mathrm{test}/(n_\mathrm{cal}+n_\mathrm{test})}{n_test / (n_cal + n_test)}. It does not
 #' shrink below a limit however many splits are drawn, and is cautious when few rows calibrate and
-#' many test. Differences are paired, hence more precise than the two means they are made of.
+#' many test. Differences are paired, hence as a rule more precise than the two means they are made of.
 #'
 #' # Marks
 #' The method with the best mean is marked by a star, and so are those within one standard error

@@ -63,7 +63,7 @@ calib_bbq <- function(scores, labels, input = c("auto", "probs", "logits"), weig
 }
 
 #' @export
-ova_maps.calib_bbq <- function(object) curve_maps(object, 2L)
+ova_maps.calib_bbq <- function(object) curve_maps(object, 1L)
 
 #' @export
 predict_probs.calib_bbq <- function(object, data) predict_ova(object, data)

@@ -50,7 +50,7 @@ calib_histogram <- function(scores, labels, input = c("auto", "probs", "logits")
 }
 
 #' @export
-ova_maps.calib_histogram <- function(object) curve_maps(object, 2L)
+ova_maps.calib_histogram <- function(object) curve_maps(object, 1L)
 
 #' @export
 predict_probs.calib_histogram <- function(object, data) predict_ova(object, data)

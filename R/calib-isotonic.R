@@ -6,9 +6,9 @@
 #' found by pooling adjacent violators. Tied scores are pooled first, so that each score has one
 #' value.
 #'
-#' Between the scores seen in fitting the map is a straight line (`interpolate = TRUE`) or keeps the
-#' value of the next lower score (`interpolate = FALSE`, as in [stats::isoreg()]); below the
-#' smallest and above the largest it is constant.
+#' Between the scores seen in fitting the map is a straight line (`interpolate = TRUE`) or has the
+#' value of the next higher score (`interpolate = FALSE`, the step function of [stats::isoreg()]);
+#' below the smallest and above the largest it is constant.
 #'
 #' # When to use it
 #' With a few thousand calibration rows or more per class, and a classifier whose order is right but

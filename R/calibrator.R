@@ -153,7 +153,8 @@ print.summary.calibrator <- function(x, ...) {
   cat("\nCall: ", paste(deparse(x$fit$call, width.cutoff = 80L), collapse = "\n  "), "\n", sep = "")
   if (nrow(x$coefficients)) {
     cat("\nParameters:\n")
-    print(x$coefficients, row.names = FALSE, digits = 4)
+    print(utils::head(x$coefficients, 20), row.names = FALSE, digits = 4)
+    if (nrow(x$coefficients) > 20) cat("... and ", nrow(x$coefficients) - 20, " more: see tidy()\n", sep = "")
   }
   one <- x$glance
   cat("\nIterations: ", one$iterations, " (", if (one$converged) "converged" else "not converged",

@@ -131,8 +131,10 @@ check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE
   changed <- TRUE
   if (one_column) {
     x <- if (input == "probs") {
-      p <- pmin(pmax(x, 0), 1)
-      if (flip) cbind(p, 1 - p, deparse.level = 0) else cbind(1 - p, p, deparse.level = 0)
+      names <- rownames(x)
+      p <- .Call(C_pair_probs, x, flip)
+      if (!is.null(names)) rownames(p) <- names
+      p
     } else {
       if (flip) cbind(x, 0, deparse.level = 0) else cbind(0, x, deparse.level = 0)
     }

@@ -32,12 +32,6 @@ static void apply_linear(const gpc_curve *curve, size_t n, const double *score,
   }
 }
 
-static void apply_from(const gpc_curve *curve, size_t n, const double *score,
-                       double *value) {
-  for (size_t i = 0; i < n; i++)
-    value[i] = curve->y[count_below(curve->m - 1, curve->x + 1, score[i], 1)];
-}
-
 static void apply_upto(const gpc_curve *curve, size_t n, const double *score,
                        double *value) {
   for (size_t i = 0; i < n; i++) {
@@ -53,15 +47,8 @@ void gpc_curve_apply(const gpc_curve *curve, size_t n, const double *score,
       value[i] = curve->y[0];
     return;
   }
-  switch (curve->kind) {
-  case GPC_CURVE_LINEAR:
+  if (curve->kind == GPC_CURVE_LINEAR)
     apply_linear(curve, n, score, value);
-    break;
-  case GPC_CURVE_FROM:
-    apply_from(curve, n, score, value);
-    break;
-  case GPC_CURVE_UPTO:
+  else
     apply_upto(curve, n, score, value);
-    break;
-  }
 }

@@ -2,7 +2,6 @@
  *
  * A map has m points (x, y), m >= 1, x ascending:
  *   GPC_CURVE_LINEAR  straight lines between the points, constant outside; y ascending;
- *   GPC_CURVE_FROM    y[i] from x[i] on, up to but without x[i + 1]; y[0] below x[0];
  *   GPC_CURVE_UPTO    y[i] up to and with x[i], beyond x[i - 1]; y[m - 1] above all. A y
  *                     that is NaN leaves the score as it is (an empty bin). */
 #ifndef GPC_CURVE_H
@@ -10,7 +9,7 @@
 
 #include "gpc.h"
 
-typedef enum { GPC_CURVE_LINEAR, GPC_CURVE_FROM, GPC_CURVE_UPTO } gpc_curve_kind;
+typedef enum { GPC_CURVE_LINEAR, GPC_CURVE_UPTO } gpc_curve_kind;
 
 typedef struct {
   gpc_curve_kind kind;

@@ -8,6 +8,7 @@
 
 SEXP r_scan(SEXP x, SEXP threads, SEXP keep);
 SEXP r_normalise(SEXP x, SEXP slack);
+SEXP r_pair_probs(SEXP x, SEXP flip);
 SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads);
 SEXP r_log_softmax(SEXP z, SEXP threads);
 SEXP r_temperature_fit(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP start,
@@ -61,6 +62,7 @@ SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP o
 static const R_CallMethodDef calls[] = {
     CALL(scan, 3),
     CALL(normalise, 2),
+    CALL(pair_probs, 2),
     CALL(softmax, 4),
     CALL(log_softmax, 2),
     CALL(temperature_fit, 8),

@@ -56,11 +56,11 @@ size_t gpc_isotonic_fit(const gpc_one *one, int linear, double *x, double *y,
   for (size_t b = 0; b < s.top; b++) {
     double value = s.hits[b] / s.weight[b];
     /* The map is constant outside, so that the outermost ends say nothing. */
-    if (!linear || b > 0 || s.top == 1) {
+    if (linear && b > 0 && (s.lower[b] < s.upper[b] || b + 1 == s.top)) {
       x[m] = s.lower[b];
       y[m++] = value;
     }
-    if (linear && b + 1 < s.top && (b == 0 || s.upper[b] > s.lower[b])) {
+    if (!linear || b + 1 < s.top || m == 0) {
       x[m] = s.upper[b];
       y[m++] = value;
     }

@@ -3,7 +3,7 @@
  * adjacent violators; tied scores are pooled first.
  *
  * The fit is a list of blocks, each with one value over a range of scores. A curve needs
- * the first score of each block (steps: GPC_CURVE_FROM) or the first and the last (lines
+ * the last score of each block (steps: GPC_CURVE_UPTO) or the first and the last (lines
  * between blocks: GPC_CURVE_LINEAR). */
 #ifndef GPC_ISOTONIC_H
 #define GPC_ISOTONIC_H

@@ -46,10 +46,10 @@ static void look_at_row(size_t i, size_t n, size_t k, const double *x, row_repor
     note_row(dead, i);
 }
 
-/* A row vector that the caller keeps, or one that is given back at once. */
+/* A row vector that the caller keeps, or NULL. */
 static double *row_vector(SEXP out, int place, int keep, size_t n) {
   if (!keep)
-    return R_Calloc(n ? n : 1, double);
+    return NULL;
   SET_VECTOR_ELT(out, place, Rf_allocVector(REALSXP, (R_xlen_t)n));
   return REAL(VECTOR_ELT(out, place));
 }
@@ -69,31 +69,23 @@ SEXP r_scan(SEXP x, SEXP threads, SEXP keep) {
   SEXP out = PROTECT(r_named_list(names));
   SEXP row_arg = Rf_allocVector(INTSXP, (R_xlen_t)n);
   SET_VECTOR_ELT(out, 1, row_arg);
-  double *part = r_work(2 * gpc_block_count(n, k));
-  /* kept ones first: an allocation that fails must leave nothing behind */
-  double *row_max = kept[0] ? row_vector(out, 0, 1, n) : NULL;
-  double *row_min = kept[1] ? row_vector(out, 14, 1, n) : NULL;
-  double *sum = kept[2] ? row_vector(out, 2, 1, n) : NULL;
-  row_max = row_max ? row_max : row_vector(out, 0, 0, n);
-  row_min = row_min ? row_min : row_vector(out, 14, 0, n);
-  sum = sum ? sum : row_vector(out, 2, 0, n);
+  double *part = r_work(4 * gpc_block_count(n, k));
+  double *row_max = row_vector(out, 0, kept[0], n);
+  double *row_min = row_vector(out, 14, kept[1], n);
+  double *sum = row_vector(out, 2, kept[2], n);
   gpc_scan_range range;
   gpc_scan_rows(n, k, data, cores, row_max, INTEGER(row_arg), row_min, sum, part, &range);
   row_report nan = {0}, posinf = {0}, neginf = {0}, dead = {0};
-  double off = 0.0; /* how far a row's sum is from 1 at most */
-  for (size_t i = 0; i < n; i++) {
-    double from_one = fabs(sum[i] - 1.0);
-    if (from_one > off)
-      off = from_one;
-    if (!R_FINITE(sum[i]))
-      look_at_row(i, n, k, data, &nan, &posinf, &neginf, &dead);
+  if (range.odd) {
+    if (!sum) {
+      sum = r_work(n);
+      gpc_scan_rows(n, k, data, cores, row_max, INTEGER(row_arg), row_min, sum, part,
+                    &range);
+    }
+    for (size_t i = 0; i < n; i++)
+      if (!R_FINITE(sum[i]))
+        look_at_row(i, n, k, data, &nan, &posinf, &neginf, &dead);
   }
-  if (!kept[0])
-    R_Free(row_max);
-  if (!kept[1])
-    R_Free(row_min);
-  if (!kept[2])
-    R_Free(sum);
   SET_VECTOR_ELT(out, 3, Rf_ScalarReal(range.lowest));
   SET_VECTOR_ELT(out, 4, Rf_ScalarReal(range.highest));
   const row_report *reports[] = {&nan, &posinf, &neginf, &dead};
@@ -101,7 +93,7 @@ SEXP r_scan(SEXP x, SEXP threads, SEXP keep) {
     SET_VECTOR_ELT(out, 5 + 2 * r, Rf_ScalarReal(reports[r]->count));
     SET_VECTOR_ELT(out, 6 + 2 * r, report_rows(reports[r]));
   }
-  SET_VECTOR_ELT(out, 13, Rf_ScalarReal(off));
+  SET_VECTOR_ELT(out, 13, Rf_ScalarReal(range.off));
   UNPROTECT(1);
   return out;
 }
@@ -111,6 +103,15 @@ SEXP r_normalise(SEXP x, SEXP slack) {
   const double *data = r_matrix(x, "x", &n, &k);
   SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
   gpc_normalise_rows(n, k, data, r_number(slack, "slack"), REAL(p));
+  UNPROTECT(1);
+  return p;
+}
+
+SEXP r_pair_probs(SEXP x, SEXP flip) {
+  const size_t n = (size_t)XLENGTH(x);
+  const double *data = r_doubles(x, "x", -1);
+  SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, 2));
+  gpc_pair_probs(n, data, r_flag(flip, "flip"), REAL(p));
   UNPROTECT(1);
   return p;
 }

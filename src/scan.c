@@ -24,14 +24,19 @@ static void scan_block(size_t rows, size_t n, size_t k, const double *x, double 
       sum[i] += v;
     }
   }
-  double lowest = INFINITY, highest = -INFINITY;
+  double lowest = INFINITY, highest = -INFINITY, off = 0.0, odd = 0.0;
   for (size_t i = 0; i < rows; i++) {
+    double from_one = fabs(sum[i] - 1.0);
     arg[i] = (int)at[i];
     lowest = low[i] < lowest ? low[i] : lowest;
     highest = mx[i] > highest ? mx[i] : highest;
+    off = from_one > off ? from_one : off;
+    odd = from_one < INFINITY ? odd : 1.0;
   }
   range[0] = lowest;
   range[1] = highest;
+  range[2] = off;
+  range[3] = odd;
 }
 
 void gpc_scan_rows(size_t n, size_t k, const double *x, int threads, double *row_max,
@@ -41,16 +46,18 @@ void gpc_scan_rows(size_t n, size_t k, const double *x, int threads, double *row
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (size_t b = 0; b < blocks; b++) {
     size_t first = b * step, rows = n - first < step ? n - first : step;
-    scan_block(rows, n, k, x + first, row_max + first, row_arg + first, row_min + first,
-               row_sum + first, part + 2 * b);
+    double mx[GPC_BLOCK_MAX], low[GPC_BLOCK_MAX], sum[GPC_BLOCK_MAX];
+    scan_block(rows, n, k, x + first, row_max ? row_max + first : mx, row_arg + first,
+               row_min ? row_min + first : low, row_sum ? row_sum + first : sum,
+               part + 4 * b);
   }
-  range->lowest = INFINITY;
-  range->highest = -INFINITY;
+  *range = (gpc_scan_range){INFINITY, -INFINITY, 0.0, 0};
   for (size_t b = 0; b < blocks; b++) {
-    if (part[2 * b] < range->lowest)
-      range->lowest = part[2 * b];
-    if (part[2 * b + 1] > range->highest)
-      range->highest = part[2 * b + 1];
+    const double *found = part + 4 * b;
+    range->lowest = found[0] < range->lowest ? found[0] : range->lowest;
+    range->highest = found[1] > range->highest ? found[1] : range->highest;
+    range->off = found[2] > range->off ? found[2] : range->off;
+    range->odd |= found[3] > 0.0;
   }
 }
 
@@ -77,5 +84,13 @@ void gpc_normalise_rows(size_t n, size_t k, const double *x, double slack, doubl
       for (size_t i = 0; i < rows; i++)
         to[i] /= sum[i];
     }
+  }
+}
+
+void gpc_pair_probs(size_t n, const double *x, int flip, double *p) {
+  double *given = p + (flip ? 0 : n), *other = p + (flip ? n : 0);
+  for (size_t i = 0; i < n; i++) {
+    given[i] = clamp01(x[i]);
+    other[i] = 1.0 - given[i];
   }
 }

@@ -7,12 +7,14 @@
 
 typedef struct {
   double lowest, highest; /* over all values; NaN ignored */
+  double off;             /* how far a row's sum is from 1 at most; NaN ignored */
+  int odd;                /* whether a row's sum is not finite */
 } gpc_scan_range;
 
 /* For each row of x [n x k]: row_max [n], its first column row_arg [n] (1-based), the
  * minimum row_min [n] and the sum row_sum [n]. A row with a NaN, or with both infinities,
- * has a NaN sum; one with an infinity an infinite sum. `part` [2 * gpc_block_count(n, k)]
- * is work space. */
+ * has a NaN sum; one with an infinity an infinite sum. row_max, row_min and row_sum may
+ * be NULL. `part` [4 * gpc_block_count(n, k)] is work space. */
 void gpc_scan_rows(size_t n, size_t k, const double *x, int threads, double *row_max,
                    int *row_arg, double *row_min, double *row_sum, double *part,
                    gpc_scan_range *range);
@@ -21,5 +23,9 @@ void gpc_scan_rows(size_t n, size_t k, const double *x, int threads, double *row
  * is within `slack` of 1 are not divided, so that values typed by hand stay what they
  * are. */
 void gpc_normalise_rows(size_t n, size_t k, const double *x, double slack, double *p);
+
+/* x [n], the probability of the second of two classes (with `flip` of the first), clamped
+ * to [0, 1], beside one minus it: p [n x 2]. */
+void gpc_pair_probs(size_t n, const double *x, int flip, double *p);
 
 #endif

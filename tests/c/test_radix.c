@@ -24,7 +24,36 @@ static void check_order(size_t n, const double *x) {
   free(work);
 }
 
+/* Keys alone: ascending, and the same ones (sums and xors agree). */
+static void check_keys(size_t n, int bits) {
+  uint64_t *key = malloc((n + 1) * sizeof *key), *other = malloc((n + 1) * sizeof *other);
+  uint32_t *count = malloc(GPC_RADIX_COUNTS * sizeof *count);
+  uint64_t sum = 0, mixed = 0, after = 0, mixed_after = 0;
+  for (size_t i = 0; i < n; i++) {
+    key[i] = (uint64_t)(gpc_stream_uniform(5, i) * 0x1p53) << 11 >> (64 - bits);
+    sum += key[i];
+    mixed ^= key[i] * UINT64_C(0x9e3779b97f4a7c15);
+  }
+  uint64_t *sorted = gpc_radix_keys(n, key, other, count);
+  CHECK(sorted == key || sorted == other);
+  int ok = 1;
+  for (size_t i = 0; i < n; i++) {
+    ok &= i == 0 || sorted[i - 1] <= sorted[i];
+    after += sorted[i];
+    mixed_after ^= sorted[i] * UINT64_C(0x9e3779b97f4a7c15);
+  }
+  CHECK(ok && sum == after && mixed == mixed_after);
+  free(key);
+  free(other);
+  free(count);
+}
+
 int main(void) {
+  size_t counts[] = {0, 1, 2, 47, 48, 1000, 4095, 4096, 20000};
+  for (size_t s = 0; s < sizeof counts / sizeof *counts; s++) {
+    check_keys(counts[s], 64);
+    check_keys(counts[s], 5);
+  }
   size_t sizes[] = {0, 1, 2, 3, 47, 48, 49, 1000, 5000};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     size_t n = sizes[s];

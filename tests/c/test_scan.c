@@ -41,7 +41,7 @@ static scan scan_of(size_t n, size_t k, const double *x, int threads) {
   s.min = malloc((n + 1) * sizeof(double));
   s.sum = malloc((n + 1) * sizeof(double));
   s.arg = malloc((n + 1) * sizeof(int));
-  s.part = malloc((2 * gpc_block_count(n, k) + 1) * sizeof(double));
+  s.part = malloc((4 * gpc_block_count(n, k) + 1) * sizeof(double));
   gpc_scan_rows(n, k, x, threads, s.max, s.arg, s.min, s.sum, s.part, &s.range);
   int wrong = 0;
   for (size_t i = 0; i < n; i++) { /* NaN aside, the minimum is what the row says */
@@ -51,6 +51,14 @@ static scan scan_of(size_t n, size_t k, const double *x, int threads) {
     wrong += !(s.min[i] == low || low != low);
   }
   CHECK(wrong == 0);
+  /* without row vectors the rest is the same */
+  gpc_scan_range range;
+  int *arg = malloc((n + 1) * sizeof(int));
+  gpc_scan_rows(n, k, x, threads, NULL, arg, NULL, NULL, s.part, &range);
+  CHECK(memcmp(arg, s.arg, n * sizeof(int)) == 0 && range.lowest == s.range.lowest &&
+        range.highest == s.range.highest && range.off == s.range.off &&
+        range.odd == s.range.odd);
+  free(arg);
   return s;
 }
 
@@ -121,6 +129,10 @@ static void check_special(void) {
   CHECK(isnan(s.sum[5]));
   CHECK(s.sum[6] == -INFINITY && s.max[6] == -INFINITY && s.arg[6] == 1);
   CHECK(s.range.lowest == -INFINITY && s.range.highest == INFINITY);
+  CHECK(s.range.odd == 1 && s.range.off == INFINITY);
+  drop(s);
+  s = scan_of(1, K, (const double[]){1, 3, 2}, 1);
+  CHECK(s.range.odd == 0 && s.range.off == 5.0);
   drop(s);
 
   scan none = scan_of(0, 3, x, 2);
@@ -167,7 +179,18 @@ static void check_normalise_edges(void) {
   CHECK_REL(p[4 + N], 0.5005 / 1.0005, 1e-15);
 }
 
+static void check_pair(void) {
+  const double x[] = {-1e-4, 0.25, 1.0005};
+  double p[6];
+  gpc_pair_probs(3, x, 0, p);
+  CHECK(p[0] == 1.0 && p[1] == 0.75 && p[2] == 0.0);
+  CHECK(p[3] == 0.0 && p[4] == 0.25 && p[5] == 1.0);
+  gpc_pair_probs(3, x, 1, p);
+  CHECK(p[0] == 0.0 && p[1] == 0.25 && p[5] == 0.0 && p[4] == 0.75);
+}
+
 int main(void) {
+  check_pair();
   check_blocks();
   for (size_t a = 0; a < sizeof rows_tried / sizeof *rows_tried; a++)
     for (size_t b = 0; b < sizeof columns_tried / sizeof *columns_tried; b++) {

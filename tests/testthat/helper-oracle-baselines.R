@@ -12,7 +12,7 @@ oracle_pair <- function(n, seed, digits = NULL) {
 }
 
 # Isotonic: max over a <= i of min over b >= i of the mean of a..b; value at each distinct score
-oracle_isotonic <- function(p, y, w = rep(1, length(p))) {
+oracle_iso <- function(p, y, w = rep(1, length(p))) {
   x <- sort(unique(p[w > 0]))
   hits <- vapply(x, function(v) sum((w * y)[p == v]), 0)
   weight <- vapply(x, function(v) sum(w[p == v]), 0)

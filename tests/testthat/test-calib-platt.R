@@ -1,0 +1,112 @@
+# Platt scaling of two classes; what the methods share is in test-one-vs-all.R.
+
+value <- function(fit, at) unname(predict(fit, at)[, 2])
+
+test_that("raw targets are glm(binomial) to 1e-8, with its standard errors and likelihood", {
+  for (seed in 1:4) {
+    d <- oracle_pair(500, seed)
+    for (scale in c("score", "logit")) {
+      s <- if (scale == "score") d$p else qlogis(d$p)
+      fit <- calib_platt(d$p, d$y, targets = "raw", scale = scale)
+      ref <- glm(d$y ~ s, family = binomial, control = list(epsilon = 1e-14))
+      expect_equal(unname(coef(fit)), unname(rev(coef(ref))), tolerance = 1e-8)
+      expect_equal(tidy(fit)$std.error, unname(rev(sqrt(diag(vcov(ref))))), tolerance = 1e-6)
+      expect_equal(glance(fit)$logLik, as.numeric(logLik(ref)), tolerance = 1e-10)
+      expect_equal(value(fit, d$p), unname(fitted(ref)), tolerance = 1e-9)
+      expect_true(fit$converged)
+    }
+  }
+})
+
+test_that("smoothed targets are those of Lin, Lin and Weng, weights count rows", {
+  d <- oracle_pair(80, 5)
+  w <- with_seed(6, runif(80, 0, 4))
+  expect_equal(unname(coef(calib_platt(d$p, d$y))), oracle_platt(d$p, d$y), tolerance = 1e-9)
+  for (smoothed in c(TRUE, FALSE)) {
+    fit <- calib_platt(d$p, d$y, weights = w, targets = if (smoothed) "smoothed" else "raw")
+    expect_equal(unname(coef(fit)), oracle_platt(d$p, d$y, w, smoothed), tolerance = 1e-8)
+  }
+})
+
+test_that("libsvm's numbers", {
+  fit <- calib_platt(c(5, -4, 1), c(1, 0, 0), input = "logits")
+  expect_equal(unname(coef(fit)), c(0.202614, -0.652363), tolerance = 1e-5)
+})
+
+test_that("a case by hand", {
+  # Two scores, three rows each: the fit goes through the smoothed frequencies. With 3 of each
+  # class targets are .8 and .2: at -1 (1 of 3) .4, at 1 (2 of 3) .6.
+  fit <- calib_platt(rep(c(-1, 1), each = 3), c(0, 0, 1, 0, 1, 1), input = "logits")
+  expect_equal(unname(coef(fit)), c(qlogis(0.6), 0), tolerance = 1e-10)
+  expect_equal(value(fit, c(-1, 0, 1)), c(0.4, 0.5, 0.6), tolerance = 1e-10)
+})
+
+test_that("it keeps the order of scores", {
+  d <- oracle_pair(300, 7)
+  for (scale in c("score", "logit")) {
+    v <- value(calib_platt(d$p, d$y, scale = scale), sort(d$p))
+    expect_true(all(diff(v) > 0))
+  }
+})
+
+test_that("scores may be of any size and place", {
+  d <- oracle_pair(200, 8)
+  x <- qlogis(d$p)
+  a <- calib_platt(x, d$y, input = "logits", targets = "raw")
+  for (by in c(1e-6, 1e4)) {
+    b <- calib_platt(by * x + 3 * by, d$y, input = "logits", targets = "raw")
+    expect_equal(coef(b)[["slope"]] * by, coef(a)[["slope"]], tolerance = 1e-8)
+    expect_equal(value(b, by * x + 3 * by), value(a, x), tolerance = 1e-8)
+  }
+})
+
+test_that("separated classes stop at a confidence of (N + 1)/(N + 2), smoothed ones need not", {
+  s <- c(-3, -2, -1, 1, 2, 5)
+  y <- rep(0:1, each = 3)
+  expect_warning(fit <- calib_platt(s, y, input = "logits", targets = "raw"),
+    class = "gpcalib_warning_separated")
+  expect_false(fit$converged)
+  expect_true(all(is.na(tidy(fit)$std.error)))
+  p <- predict(fit, s)
+  expect_equal(mean(pmax(p[, 1], p[, 2])), 7 / 8, tolerance = 1e-7)
+  expect_silent(calib_platt(s, y, input = "logits"))
+  many <- cbind(diag(3), 0.5)[rep(1:3, 4), ]
+  expect_warning(calib_platt(10 * many, factor(rep(1:3, 4), levels = 1:4), targets = "raw") |>
+    withCallingHandlers(gpcalib_warning_absent = function(w) invokeRestart("muffleWarning")),
+    "3 of 4 classes", class = "gpcalib_warning_separated")
+})
+
+test_that("equal scores give the rate, with a warning", {
+  expect_warning(fit <- calib_platt(rep(0.3, 8), rep(c(0, 1, 1, 1), 2), targets = "raw"),
+    class = "gpcalib_warning_flat")
+  expect_equal(value(fit, c(0, 0.3, 1)), rep(0.75, 3), tolerance = 1e-12)
+})
+
+test_that("infinite log-odds count as the most extreme finite ones", {
+  p <- c(0, 0.1, 0.3, 0.6, 0.9, 1, 1, 0)
+  y <- c(0, 1, 0, 0, 1, 1, 1, 0)
+  fit <- calib_platt(p, y, scale = "logit")
+  bounded <- calib_platt(pmin(pmax(p, 0.1), 0.9), y, scale = "logit")
+  expect_equal(coef(fit), coef(bounded), tolerance = 1e-12)
+  expect_equal(value(fit, c(0, 1)), value(fit, c(0.1, 0.9)), tolerance = 1e-12)
+  z <- cbind(c(0, -Inf, 0, 1, 0), c(-Inf, 0, 1, 0, -1))
+  fit <- calib_platt(z, c(1, 2, 2, 1, 2))
+  expect_equal(value(fit, rbind(c(0, -Inf), c(-Inf, 0))), value(fit, rbind(c(0, -1), c(0, 1))),
+    tolerance = 1e-12)
+})
+
+test_that("a negative slope is allowed, and said", {
+  d <- oracle_pair(200, 9)
+  fit <- calib_platt(1 - d$p, d$y)
+  expect_lt(coef(fit)[["slope"]], 0)
+  expect_output(print(fit), "negative")
+})
+
+test_that("the iteration limit is told, bad arguments are named", {
+  d <- oracle_pair(100, 10)
+  expect_warning(fit <- calib_platt(d$p, d$y, max_iter = 1), class = "gpcalib_warning_not_converged")
+  expect_false(fit$converged)
+  expect_error(calib_platt(d$p, d$y, targets = "soft"), "`targets`", class = "gpcalib_error_input")
+  expect_error(calib_platt(d$p, d$y, scale = 1), "`scale`", class = "gpcalib_error_input")
+  expect_error(calib_platt(d$p, d$y, max_iter = 0), "`max_iter`", class = "gpcalib_error_input")
+})

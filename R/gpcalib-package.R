@@ -10,6 +10,7 @@
 #'   [`predict()`][predict.calibrator]; [calib_map()] compares their maps.
 #' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
+#' * **Comparisons**: [calib_study()], of any calibrators on your own scores.
 #' * **Tables and pictures**: [reliability_table()] and [plot_reliability()] for reliability diagrams,
 #'   [plot_latent()] and [plot_map()] for what a calibrator does to scores, [plot_interval()] for
 #'   probabilities with their uncertainty, [plot_confidence()] for over- and underconfidence.

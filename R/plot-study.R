@@ -1,0 +1,118 @@
+# Pictures of a study.
+
+#' Picture of a study
+#'
+#' One panel per metric and data set: each split as a pale point, and the mean with one standard
+#' error to each side.
+#'
+#' @param object,x A study, the result of [calib_study()].
+#' @param reference A method: draw the differences to it, split by split, instead of the values. A
+#'   line at zero stands for the reference.
+#' @param metrics,data Names of the metrics and data sets to show; `NULL` for all.
+#' @param std_error Which standard error to draw; see [summary.calib_study()].
+#' @param base_size Size of the text, in points.
+#' @param ... Not used.
+#' @return A ggplot object. Add `ggplot2::scale_x_log10()` when one method is far off the others.
+#'   `plot()` prints it.
+#' @examples
+#' set.seed(1)
+#' study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature", "gp"), splits = 5,
+#'   metrics = c("ece", "brier_score"))
+#' autoplot(study)
+#' autoplot(study, reference = "temperature")
+#' @export
+autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data = NULL,
+                                 std_error = c("splits", "corrected"), base_size = 11, ...) {
+  check_dots_empty(...)
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  object <- keep_levels(keep_levels(object, "metric", metrics, "metrics"), "data", data, "data")
+  means <- as.data.frame(summary(object, reference, std_error))
+  points <- as.data.frame(object)[is.na(object$error), ]
+  if (!is.null(reference)) {
+    points <- subtract_reference(points, reference)
+    means <- means[means$method != reference, ]
+    means$mean <- means$difference
+    means$std.error <- means$diff.error
+  }
+  hidden <- sum(!is.finite(points$value))
+  points <- points[is.finite(points$value), ]
+  means <- means[is.finite(means$mean), ]
+  means$std.error[is.na(means$std.error)] <- 0
+  if (!nrow(points)) {
+    stop_input("object", "holds nothing to draw: every value is missing or infinite",
+      "Choose other `metrics`, or look at print(object).")
+  }
+  pen <- base_size / 11
+  ggplot(points, aes(.data$value, .data$method)) +
+    if_reference(reference, pen) +
+    geom_point(colour = "#0072B2", alpha = 0.35, size = 1.3 * pen) +
+    geom_linerange(aes(.data$mean, xmin = .data$mean - .data$std.error,
+      xmax = .data$mean + .data$std.error), data = means, linewidth = 0.9 * pen) +
+    geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
+    study_facets(points) +
+    # Methods without a single value keep their place.
+    ggplot2::scale_y_discrete(limits = rev(setdiff(levels(droplevels(object$method)), reference))) +
+    study_labels(points, object, reference, hidden) +
+    theme_bw(base_size) +
+    theme(panel.grid.minor = ggplot2::element_blank(), plot.title.position = "plot",
+      panel.spacing.x = ggplot2::unit(1.2, "lines"), plot.margin = ggplot2::margin(5, 12, 5, 5),
+      plot.caption.position = "plot", plot.caption = ggplot2::element_text(
+        size = ggplot2::rel(0.7), hjust = 0))
+}
+
+#' @rdname autoplot.calib_study
+#' @export
+plot.calib_study <- function(x, ...) {
+  print(autoplot(x, ...))
+  invisible(x)
+}
+
+keep_levels <- function(study, column, wanted, arg) {
+  if (is.null(wanted)) return(study)
+  known <- levels(droplevels(study[[column]]))
+  if (!is.character(wanted) || !length(wanted) || !all(wanted %in% known)) {
+    stop_input(arg, paste("must be some of", say_values(known, 20)), say_given(wanted))
+  }
+  study[study[[column]] %in% wanted, ]
+}
+
+subtract_reference <- function(points, reference) {
+  key <- function(rows) paste(rows$data, rows$metric, rows$split, sep = "\r")
+  base <- points[points$method == reference, ]
+  points <- points[points$method != reference, ]
+  points$value <- points$value - base$value[match(key(points), key(base))]
+  points
+}
+
+if_reference <- function(reference, pen) {
+  if (!is.null(reference)) {
+    ggplot2::geom_vline(xintercept = 0, colour = "grey55", linewidth = 0.4 * pen)
+  }
+}
+
+study_facets <- function(points) {
+  sets <- nlevels(droplevels(points$data))
+  metrics <- nlevels(droplevels(points$metric))
+  if (sets > 1 && metrics > 1) {
+    facet_wrap(vars(.data$data, .data$metric), scales = "free_x", ncol = metrics,
+      labeller = ggplot2::label_wrap_gen(multi_line = FALSE))
+  } else if (sets > 1) {
+    facet_wrap(vars(.data$data), scales = "free_x")
+  } else {
+    facet_wrap(vars(.data$metric), scales = "free_x")
+  }
+}
+
+study_labels <- function(points, object, reference, hidden) {
+  metrics <- levels(droplevels(points$metric))
+  what <- if (length(metrics) == 1) metrics else "value"
+  splits <- max(table(unique(as.data.frame(object)[c("data", "split")])$data))
+  labs(
+    title = if (is.null(reference)) "Calibrators compared" else {
+      paste0("Differences to \"", reference, "\" in the same split")
+    },
+    x = if (is.null(reference)) what else paste("difference in", what), y = NULL,
+    caption = paste0("Points: ", say_count(splits, "split"), "; bars: mean with one standard error.",
+      if (hidden) paste0("\n", say_count(hidden, "infinite or undefined value"), " left out."))
+  )
+}

@@ -1,0 +1,243 @@
+# Studies: calibrators compared on random divisions of the same rows into calibration and test.
+
+#' Compare calibrators on your own scores
+#'
+#' Monte-Carlo cross-validation: the rows are divided at random into rows to calibrate on and rows
+#' to test on, `splits` times. Every method is fitted to the first and measured on the second,
+#' all methods on the same divisions, for one set of scores or several.
+#'
+#' @section Methods:
+#' Each entry of `methods` is one of
+#' * the name of a calibrator: `"gp"` for [calib_gp()] and so on;
+#' * a function `(scores, labels, ...)` that returns something [predict()] works on with
+#'   `predict(fit, newdata)`, or a function of the new scores. It gets a matrix with the classes as
+#'   column names and a factor; `predict()` must return probabilities in the same form as scores;
+#' * a list of one of these and arguments for it: `list("gp", mean = "identity")`. Among them
+#'   `predict` holds arguments for `predict()`, as in `list("gp", predict = list(approx = "mean"))`,
+#'   or a function `(fit, newdata)` that takes its place, as in `list(fit = f, predict = g)`.
+#'
+#' Entries can be named, `list(gp = "gp", mean = list("gp", predict = list(approx = "mean")))`; methods
+#' that differ in their prediction alone share their fits. `input` and `weights` are handed to
+#' functions that have arguments of these names (weights also through `...`), unless the entry
+#' gives its own.
+#'
+#' A method that stops with an error, or whose predictions are no probabilities, is recorded as
+#' failed in that split, with the message, and the rest goes on; a warning of class
+#' `gpcalib_warning_failed` says so at the end. Warnings and messages are collected as well:
+#' `attr(study, "conditions")` is a data frame of all three.
+#'
+#' @section Metrics:
+#' Likewise: the name of a measure (`"ece"`, `"mce"`, `"log_loss"`, `"brier_score"`,
+#' `"class_accuracy"`, `"overconfidence"`, `"underconfidence"`, `"confidence_gap"`, `"sharpness"`), a
+#' function `(probs, labels, ...)` that returns a number, or a list of one of these and arguments,
+#' such as `list("ece", bins = 15)`. Small values are taken to be good, except for `"class_accuracy"`
+#' and `"sharpness"`; `higher = TRUE` among the arguments says the same of another one.
+#'
+#' @section Splits:
+#' Without further wishes the calibration rows are a simple random sample. With `stratify = TRUE` both
+#' sides get each class in proportion. `groups` are never torn apart (patients, speakers, days,
+#' blocks of time): whole groups are drawn in random order until their rows come nearest to `n_cal`.
+#' With `time` the calibration rows are a window of consecutive rows at a random place, and the test
+#' rows are those that come next, so that nothing is tested on its past; rows of the same time stay
+#' together.
+#'
+#' @section Random numbers:
+#' [set.seed()] governs everything. All divisions are drawn first. Then every pair of data set and
+#' split has a random stream of its own, in which each method starts at the same place. So the
+#' result depends neither on the number of workers, nor, for any method, on which others take part.
+#'
+#' @section In parallel:
+#' When a [future::plan()] is set and the package **future.apply** is there, data set, split and
+#' method are spread over the workers (or nodes of a cluster). All scores go to each of them: raise
+#' the option `future.globals.maxSize` for more than 500 MB. Times are wall-clock times of one fit
+#' while others run beside it. Progress is reported through **progressr**: call
+#' `progressr::handlers(global = TRUE)` once, or wrap the call in `progressr::with_progress()`.
+#'
+#' @param scores Scores of a classifier for rows it was not trained on, in any form that
+#'   [gpcalib_input] describes; or a named list of these.
+#' @param labels Their true classes; or a list of these, in the order of `scores` or with its names.
+#' @param methods What to compare, see below. `NULL`: all calibrators of this package with their
+#'   defaults.
+#' @param n_cal How many rows to calibrate on: a number of rows, a share of them if less than 1, or
+#'   one of these for each data set. `NULL`: half of the rows, 1000 at most.
+#' @param splits How many times to divide; or the divisions themselves, a list with the row numbers
+#'   to calibrate on, or with `list(cal = , test = )`, for each split (for several data sets a list
+#'   of such lists).
+#' @param metrics What to measure, see below.
+#' @param ... Must be empty, so that a misspelt argument is noticed.
+#' @param input Whether `scores` are probabilities or logits; `"auto"` looks at all rows of a set.
+#' @param weights Case weights, used in fits and metrics; or `NULL`. Like `groups` and `time` a list
+#'   when `scores` is one.
+#' @param stratify Keep the shares of the classes?
+#' @param groups One value per row: rows with the same value stay together.
+#' @param time One value per row that can be sorted: calibrate on the past, test on the future.
+#' @param n_test How many rows to test on, a number or a share. `NULL`: all that are left, with
+#'   `time` half of them.
+#' @return A data frame of class `calib_study` with one row per data set, split, method and metric
+#'   and the columns `data`, `split`, `method`, `metric`, `value`, `fit_time` and `predict_time` (in
+#'   seconds; of the method, hence the same for all metrics), `n_cal`, `n_test` and `error` (the
+#'   message of a failure, or `NA`). See [summary.calib_study()] for tables and
+#'   [autoplot.calib_study()] for pictures.
+#' @references
+#' Picard, R. R. and Cook, R. D. (1984). Cross-validation of regression models. *Journal of the
+#' American Statistical Association* **79**, 575-583.
+#'
+#' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
+#' classification. *Proceedings of AISTATS*, PMLR 108, 178-190.
+#' @seealso [calib_metrics()] for one forecast.
+#' @examples
+#' set.seed(1)
+#' study <- calib_study(rain_nyc$prob, rain_nyc$rain, n_cal = 200, splits = 4,
+#'   methods = list("none", "temperature", "gp", flat = list("gp", predict = list(approx = "mean"))),
+#'   metrics = list("ece", "log_loss" = list("log_loss", eps = 1e-4)))
+#' study
+#' summary(study, reference = "temperature")
+#'
+#' # A method of one's own: everybody gets the climate
+#' climate <- function(scores, labels, ...) {
+#'   rate <- prop.table(table(labels))
+#'   function(newdata) matrix(rate, nrow(newdata), length(rate), byrow = TRUE)
+#' }
+#' calib_study(rain_nyc$prob, rain_nyc$rain, list("temperature", climate), splits = 2,
+#'   metrics = "brier_score")
+#' @export
+calib_study <- function(scores, labels, methods = NULL, n_cal = NULL, splits = 10,
+                        metrics = c("ece", "log_loss", "brier_score", "class_accuracy"), ...,
+                        input = c("auto", "probs", "logits"), weights = NULL, stratify = FALSE,
+                        groups = NULL, time = NULL, n_test = NULL) {
+  check_dots_empty(...)
+  if (missing(scores)) stop_input("scores", "is missing", "Give the scores of the rows to divide.")
+  if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  methods <- check_methods(methods, substitute(methods))
+  metrics <- check_metrics(metrics, substitute(metrics))
+  sets <- check_sets(scores, labels, input, weights, groups, time)
+  if (!is.null(weights)) warn_unweighted(methods, metrics)
+  plans <- check_plans(sets, splits, n_cal, n_test, stratify)
+  drawn <- Map(draw_splits, sets, plans)
+  counts <- lengths(drawn)
+  job <- list(sets = sets, splits = drawn, methods = methods, metrics = metrics,
+    streams = split(draw_streams(sum(counts)), rep(seq_along(sets), counts)))
+  results <- study_apply(study_tasks(counts, methods), job)
+  finish_study(unlist(results, recursive = FALSE), job)
+}
+
+# What is given for each data set -----------------------------------------------------------
+
+#' @return list of list(name, scores, labels, input, weights, groups, time) in canonical form.
+#' @noRd
+check_sets <- function(scores, labels, input, weights, groups, time) {
+  input <- check_choice(input, c("auto", "probs", "logits"), "input")
+  if (!is.null(groups) && !is.null(time)) {
+    stop_input("time", "cannot be given together with `groups`",
+      "Calibrate on the past with `time`, or keep blocks of time together with `groups`.")
+  }
+  several <- is.list(scores) && !is.data.frame(scores)
+  names <- if (several) set_names(scores)
+  parts <- Map(function(x, arg) if (several) match_sets(x, names, arg) else list(x),
+    list(scores, labels, weights, groups, time),
+    c("scores", "labels", "weights", "groups", "time"))
+  lapply(seq_along(parts[[1]]), function(i) {
+    part <- lapply(parts, `[[`, i)
+    tryCatch(
+      check_set(names[i], part[[1]], part[[2]], input, part[[3]], part[[4]], part[[5]]),
+      gpcalib_error_input = function(e) {
+        if (several) {
+          e$message <- paste0("In the data set \"", names[i], "\": ", conditionMessage(e))
+        }
+        stop(e)
+      })
+  })
+}
+
+set_names <- function(scores) {
+  names <- entry_names(scores)
+  if (!length(scores) || any(names == "") || anyDuplicated(names)) {
+    stop_input("scores", "is a list without a name of its own for each data set",
+      "Name them: list(one = ..., two = ...).")
+  }
+  names
+}
+
+#' One entry of a list for each data set: by name, or in order
+#' @noRd
+match_sets <- function(x, names, arg) {
+  if (is.null(x)) return(vector("list", length(names)))
+  if (!is.list(x) || is.data.frame(x) || length(x) != length(names) ||
+    !is.null(names(x)) && !setequal(names(x), names)) {
+    stop_input(arg, "must be a list with one entry for each data set in `scores`",
+      paste0("The data sets are ", say_values(names), "."))
+  }
+  if (is.null(names(x))) x else x[names]
+}
+
+check_set <- function(name, scores, labels, input, weights, groups, time) {
+  data <- check_data(scores, labels, input, weights, "scores")
+  n <- nrow(data$scores)
+  dimnames(data$scores) <- list(NULL, data$classes)
+  list(
+    name = name, scores = data$scores, input = data$input, weights = data$weights,
+    labels = factor(data$classes[data$labels], levels = data$classes),
+    groups = check_per_row(groups, n, "groups"), time = check_per_row(time, n, "time")
+  )
+}
+
+check_per_row <- function(x, n, arg) {
+  if (is.null(x)) return(NULL)
+  if (!(is.atomic(x) || inherits(x, "POSIXt")) || length(x) != n || anyNA(x)) {
+    stop_input(arg, paste0("must hold one value for each of the ", n, " rows, none missing"),
+      say_given(x))
+  }
+  if (arg == "groups" && length(unique(x)) < 2) {
+    stop_input("groups", "has one group only", "At least two are needed.")
+  }
+  if (inherits(x, "POSIXlt")) as.POSIXct(x) else x
+}
+
+#' How each data set is to be divided
+#' @noRd
+check_plans <- function(sets, splits, n_cal, n_test, stratify) {
+  stratify <- check_flag(stratify, "stratify")
+  if (stratify && (!is.null(sets[[1]]$groups) || !is.null(sets[[1]]$time))) {
+    stop_input("stratify", "cannot be combined with `groups` or `time`",
+      "Whole groups and windows have the classes that they have.")
+  }
+  count <- length(sets)
+  n_cal <- check_sizes(n_cal, count, "n_cal")
+  n_test <- check_sizes(n_test, count, "n_test")
+  if (!is.list(splits)) {
+    splits <- rep(list(check_count(splits, "splits")), count)
+  } else if (!is.null(sets[[1]]$name)) {
+    splits <- match_sets(splits, vapply(sets, `[[`, "", "name"), "splits")
+  } else {
+    splits <- list(splits)
+  }
+  if (any(lengths(splits) == 0)) {
+    stop_input("splits", "has no split", "Give a number, or the rows to calibrate on.")
+  }
+  Map(function(splits, n_cal, n_test) {
+    list(splits = splits, n_cal = n_cal, n_test = n_test, stratify = stratify)
+  }, splits, n_cal, n_test)
+}
+
+check_sizes <- function(x, count, arg) {
+  if (is.null(x)) return(rep(NA_real_, count))
+  good <- is.numeric(x) && length(x) %in% c(1, count) && !anyNA(x) && all(x > 0) &&
+    all(is.finite(x)) && all(x < 1 | x == floor(x))
+  if (!good) {
+    stop_input(arg, "must be a number of rows, or a share of them between 0 and 1", say_given(x))
+  }
+  rep_len(as.double(x), count)
+}
+
+#' Functions that know nothing of weights
+#' @noRd
+warn_unweighted <- function(methods, metrics) {
+  without <- c(
+    Filter(function(method) !takes(method$fit, "weights", TRUE), methods),
+    Filter(function(metric) !takes(metric$fun, "weights", TRUE), metrics)
+  )
+  if (length(without)) {
+    warn_gpcalib("weights", paste0("`weights` are not used by ",
+      say_values(vapply(without, `[[`, "", "name"), 10), ", which take no such argument."))
+  }
+}

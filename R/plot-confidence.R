@@ -96,7 +96,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
       list(
         geom_segment(aes(x = 0, y = 0, xend = .data$u, yend = .data$o), data = lines,
           colour = "grey55", linewidth = 0.4 * pen),
-        geom_text(aes(.data$at * .data$u, .data$at * .data$o, label = .data$label, hjust = .data$hjust,
+        ggplot2::geom_text(aes(.data$at * .data$u, .data$at * .data$o, label = .data$label, hjust = .data$hjust,
           vjust = .data$vjust), data = lines, size = text_size(base_size), colour = "grey35",
           check_overlap = TRUE)
       )

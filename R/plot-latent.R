@@ -187,7 +187,7 @@ latent_points <- function(plan, curves) {
 
 # Drawing ---------------------------------------------------------------------------------
 
-latent_panels <- c("Latent value", "Scores")
+latent_panels <- c("Latent g", "Scores")
 
 draw_latent <- function(plan, curves, points, level, histogram, base_size) {
   pen <- base_size / 10
@@ -302,9 +302,9 @@ latent_histogram <- function(plan, shares, height, base_size) {
     # From 0 to the top, even if the highest bar is not in sight.
     ggplot2::geom_blank(aes(.data$x, .data$y),
       data = in_panel(data.frame(x = ends[1], y = c(0, height)), 2, latent_panels)),
-    geom_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust), vjust = 1.1,
-      data = in_panel(words, 2, latent_panels), size = text_size(base_size),
-      colour = c("grey40", ink[1]))
+    geom_fit_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust), vjust = 1.1,
+      data = in_panel(words, 2, latent_panels), width = 0.3, height = 0.18,
+      size = text_size(base_size), colour = c("grey40", ink[1]))
   )
 }
 

@@ -95,8 +95,10 @@ corner_layer <- function(tables, rows, plan, base_size) {
   text$y <- ifelse(above, 0.98, 0.03)
   text$hjust <- as.numeric(!above)
   text$vjust <- as.numeric(above)
-  geom_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust, vjust = .data$vjust),
-    data = upper_panel(text), size = text_size(base_size), lineheight = 0.95, colour = "grey20")
+  # Half the panel's width would reach the diagonal where the numbers are lowest.
+  geom_fit_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust, vjust = .data$vjust),
+    data = upper_panel(text), width = 0.45, height = 0.3, size = text_size(base_size),
+    lineheight = 0.95, colour = "grey20")
 }
 
 corner_numbers <- function(table, few) {

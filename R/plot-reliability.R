@@ -49,7 +49,7 @@
 #' summary(curve)
 #' autoplot(curve) + ggplot2::labs(title = "Rain in New York")
 #' @importFrom ggplot2 aes facet_grid facet_wrap geom_abline geom_linerange geom_path geom_point
-#'   geom_rect geom_ribbon geom_segment geom_text ggplot labs scale_fill_manual scale_size_area
+#'   geom_rect geom_ribbon geom_segment ggplot labs scale_fill_manual scale_size_area
 #'   scale_x_continuous scale_y_continuous vars .data
 #' @export
 autoplot.reliability_table <- function(object, histogram = NULL, classes = NULL, base_size = 9,

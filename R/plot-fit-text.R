@@ -1,0 +1,46 @@
+# Text in a panel that shrinks with it: the size of a picture is known only when it is drawn.
+
+#' As geom_text(), but no label takes more than `width` and `height` (shares) of the panel
+#'
+#' Labels that would have to be smaller than can be read are left out: the numbers are in the table
+#' that is drawn.
+#' @noRd
+geom_fit_text <- function(mapping, data, width, height, ...) {
+  ggplot2::layer(geom = GeomFitText, mapping = mapping, data = data, stat = "identity",
+    position = "identity", show.legend = FALSE, inherit.aes = FALSE,
+    params = list(width = width, height = height, ...))
+}
+
+#' @importFrom ggplot2 ggproto GeomText
+GeomFitText <- ggproto("GeomFitText", GeomText,
+  # No dots: ggplot2 would not look here for the parameters then.
+  draw_panel = function(data, panel_params, coord, na.rm = FALSE, width = 1, height = 1) {
+    data <- coord$transform(data, panel_params)
+    grid::gTree(words = data, share = c(width, height), cl = "fit_text")
+  }
+)
+
+least_size <- 3.5 # points
+
+#' @exportS3Method grid::makeContent
+makeContent.fit_text <- function(x) {
+  words <- x$words
+  full <- words$size * ggplot2::.pt
+  draw <- function(i, size) {
+    grid::textGrob(words$label[i], words$x[i], words$y[i], default.units = "native",
+      hjust = words$hjust[i], vjust = words$vjust[i],
+      gp = grid::gpar(col = words$colour[i], fontsize = size, lineheight = words$lineheight[i]))
+  }
+  points <- function(unit, convert) convert(unit, "pt", valueOnly = TRUE)
+  whole <- grid::unit(1, "npc")
+  room <- x$share * c(points(whole, grid::convertWidth), points(whole, grid::convertHeight))
+  parts <- lapply(seq_len(nrow(words)), function(i) {
+    natural <- draw(i, full[i])
+    takes <- c(points(grid::grobWidth(natural), grid::convertWidth),
+      points(grid::grobHeight(natural), grid::convertHeight))
+    size <- full[i] * min(1, room / takes)
+    if (size >= least_size) draw(i, size)
+  })
+  parts <- parts[!vapply(parts, is.null, NA)]
+  grid::setChildren(x, do.call(grid::gList, parts))
+}

@@ -442,7 +442,7 @@ gp_shape <- function(fit, data, z, scale) {
     floor <- if (is.null(fit$floor)) (if (data$input == "probs") .Machine$double.xmin else 0) else fit$floor
     floor <- scale(floor)
     at <- .Call(C_gp_centre, z, floor, fit$center, -Inf, Inf, 1L)
-    probs <- .Call(C_gp_predict, z, floor, at$shift, at$range, fit$inducing, unname(fit$hyper),
+    probs <- .Call(C_gp_predict, z, floor, at$shift, fit$inducing, unname(fit$hyper),
       fit$q_mean, fit$q_cov, fit$mean == "log", 0L, 1L)
     changed <- sum(scan_rows(probs)$arg != data$scan$arg)
   }

@@ -119,7 +119,7 @@ lower_ruled_out <- function(z) {
   z
 }
 
-#' Row means, range and the number of scores outside that seen in fitting
+#' Row means and the number of scores outside the range seen in fitting
 #'
 #' For logits as they are, the scan of the checks has already seen all that is needed. Rows with
 #' classes ruled out are centred by the others, which are then where they would be without them.
@@ -131,7 +131,7 @@ gp_centre <- function(object, data, z, floor, floored, ruled_out) {
     centre <- if (object$center) shift else 0
     range <- c(min(data$scan$min - centre), max(data$scan$max - centre))
     if (range[1] >= seen[1] && range[2] <= seen[2]) {
-      return(list(shift = shift, range = range, outside = 0))
+      return(list(shift = shift, outside = 0))
     }
   }
   at <- .Call(C_gp_centre, z, floor, object$center, seen[1], seen[2], data$threads)
@@ -143,7 +143,6 @@ gp_centre <- function(object, data, z, floor, floored, ruled_out) {
     after <- z[ruled_out, , drop = FALSE] - at$shift[ruled_out]
     outside <- function(x) sum(x < seen[1] | x > seen[2])
     at$outside <- at$outside - outside(before) + outside(after)
-    at$range <- range(at$range, after)
   }
   at
 }
@@ -158,7 +157,7 @@ warn_outside <- function(at) {
 
 gp_probs <- function(object, at, approx, n_draws, independent, threads) {
   if (approx != "mc") {
-    return(.Call(C_gp_predict, at$z, at$floor, at$shift, at$range, object$inducing, at$hyper,
+    return(.Call(C_gp_predict, at$z, at$floor, at$shift, object$inducing, at$hyper,
       object$q_mean, object$q_cov, at$log_mean, match(approx, c("mean", "delta")) - 1L, threads))
   }
   probs <- gp_draws(object, at, n_draws, independent, FALSE, threads)
@@ -171,7 +170,7 @@ gp_draws <- function(object, at, n_draws, independent, keep, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   size <- length(object$inducing)
   call <- function(z, shift, x, e) {
-    .Call(C_gp_draws, z, at$floor, shift, at$range, object$inducing, at$hyper, object$q_mean,
+    .Call(C_gp_draws, z, at$floor, shift, object$inducing, at$hyper, object$q_mean,
       object$q_cov, at$log_mean, x, e, independent, keep, threads)
   }
   if (!independent) {
@@ -192,7 +191,7 @@ gp_interval <- function(object, at, n_draws, level, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   x <- stats::rnorm(length(object$inducing) * pairs)
   e <- stats::rnorm(ncol(at$z) * pairs)
-  .Call(C_gp_interval, at$z, at$floor, at$shift, at$range, object$inducing, at$hyper, object$q_mean,
+  .Call(C_gp_interval, at$z, at$floor, at$shift, object$inducing, at$hyper, object$q_mean,
     object$q_cov, at$log_mean, x, e, (1 - level) / 2, (1 + level) / 2, threads)
 }
 

@@ -46,6 +46,17 @@ test_that("a few rows far out leave the map of the others alone", {
   }
 })
 
+test_that("rows without differences leave the few others their map", {
+  set.seed(8)
+  for (n in c(20, 100, 1000)) { # 0.95 (n - 1) lies between the last equal row and the next
+    d <- bent_data(n, 3)
+    d$scores[seq_len(0.95 * n), ] <- 0
+    expect_silent(fit <- calib_gp(d$scores, d$labels))
+    expect_gt(diff(range(fit$inducing)), 0)
+    expect_equal(unname(rowSums(predict(fit, d$scores))), rep(1, n), tolerance = 1e-8)
+  }
+})
+
 test_that("no scale is too small or too large", {
   set.seed(3)
   d <- bent_data(300, 4)

@@ -155,12 +155,25 @@ static inline void nodes_of(const block_sums *sums, size_t i, size_t *from, size
   *to = (size_t)sums->high[i] / GPC_CELLS_PER_NODE + 2;
 }
 
+/* Where the next terms of the expansion may exceed this, the row is integrated instead.
+ */
+#define DELTA_ERROR 1e-4
+
+/* Eight times the size of those terms for a class of probability s. */
+static inline double next_terms(double s, double d) {
+  return s * d * d * (1.0 + 0.125 * d * d);
+}
+
+#define SLACK 0.5 /* phi of a score beside a node may be higher than at the node */
+
 /* Many scores: the probabilities are spread over the nodes, alpha = U'abar follows from
  * them, and mass [ROWS][nodes] becomes h = c - 2 a'S abar (c left out where it is looked
- * up apart). hbar [rows] := sum_k s_k h_k. */
+ * up apart). hbar [rows] := sum_k s_k h_k. With `worst` [rows]: the largest next_terms()
+ * of a row's classes, judged on the nodes: none there is likelier than a score at the
+ * node would be, nor than twice what lies on it. */
 static void cross_by_nodes(const gpc_gp_lookup *lookup, size_t k, size_t rows, int apart,
                            const block_sums *sums, const double *inv, double *hbar,
-                           block_work *t) {
+                           double *worst, block_work *t) {
   const size_t m = lookup->m, nodes = lookup->nodes;
   size_t from, end;
   for (size_t i = 0; i < rows; i++) {
@@ -187,13 +200,23 @@ static void cross_by_nodes(const gpc_gp_lookup *lookup, size_t k, size_t rows, i
       for (size_t q = 0; q < m; q++)
         alpha[q] += s * node[q];
     }
+    double quad = 0.0;
+    for (size_t q = 0; q < m && worst; q++)
+      quad += alpha[q] * alpha[q];
     for (size_t g = from; g < end; g++) {
       const double *node = lookup->node + g * m;
       double sum[2] = {0.0, 0.0};
       for (size_t q = 0; q < m; q++)
         sum[q % 2] += alpha[q] * node[q];
       double h = (apart ? 0.0 : lookup->node_c[g]) - 2.0 * (sum[0] + sum[1]);
-      hbar[i] += mass[g] * inv[i] * h;
+      const double here = mass[g] * inv[i];
+      hbar[i] += here * h;
+      if (worst && here > 0.0) {
+        double phi = lookup->node_phi[g] + SLACK - sums->top[i];
+        double s = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv[i];
+        double size = next_terms(s < 2.0 * here ? s : 2.0 * here, h + quad);
+        worst[i] = size > worst[i] ? size : worst[i];
+      }
       mass[g] = h;
     }
   }
@@ -231,15 +254,6 @@ static void cross_direct(const gpc_gp_lookup *lookup, size_t k, size_t rows, int
   }
 }
 
-/* Where the next terms of the expansion may exceed this, the row is integrated instead.
- */
-#define DELTA_ERROR 1e-4
-
-/* Eight times the size of those terms for a class of probability s. */
-static inline double next_terms(double s, double d) {
-  return s * d * d * (1.0 + 0.125 * d * d);
-}
-
 static int too_large(double worst, double dbar) {
   return worst > 8.0 * DELTA_ERROR || dbar > 0.5;
 }
@@ -252,23 +266,18 @@ static void delta_many(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t r
                        double *p, int *hard) {
   const size_t nodes = lookup->nodes, m = lookup->m;
   const double smallest = DBL_MIN; /* no probability is exactly 0 */
-  double hbar[ROWS] = {0};
-  cross_by_nodes(lookup, k, rows, 0, sums, inv, hbar, t);
+  double hbar[ROWS] = {0}, worst[ROWS] = {0};
+  cross_by_nodes(lookup, k, rows, 0, sums, inv, hbar, worst, t);
   for (size_t i = 0; i < rows; i++) {
     size_t from, end;
     nodes_of(sums, i, &from, &end);
-    double *factor = t->mass + i * nodes, quad = 0.0, worst = 0.0;
+    double *factor = t->mass + i * nodes, quad = 0.0;
     for (size_t q = 0; q < m; q++)
       quad += t->alpha[i * m + q] * t->alpha[i * m + q];
     const double dbar = hbar[i] + quad;
-    for (size_t g = from; g < end; g++) {
-      double d = factor[g] + quad, phi = lookup->node_phi[g] - sums->top[i];
-      double s = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv[i], size = next_terms(s, d);
-      /* nodes above the highest score carry no class */
-      worst = phi < 0.5 && size > worst ? size : worst;
-      factor[g] = inv[i] * (1.0 + 0.5 * (d - dbar));
-    }
-    hard[i] = too_large(worst, dbar);
+    for (size_t g = from; g < end; g++)
+      factor[g] = inv[i] * (1.0 + 0.5 * (factor[g] + quad - dbar));
+    hard[i] = too_large(worst[i], dbar);
   }
   for (size_t j = 0; j < k; j++) {
     const double *e = t->e + j * ROWS;
@@ -297,7 +306,7 @@ static void delta_block(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t 
   if (few)
     cross_direct(lookup, k, rows, apart, inv, dbar, t);
   else
-    cross_by_nodes(lookup, k, rows, apart, sums, inv, dbar, t);
+    cross_by_nodes(lookup, k, rows, apart, sums, inv, dbar, NULL, t);
   for (size_t i = 0; i < rows; i++)
     for (size_t q = 0; q < lookup->m; q++)
       quad[i] += t->alpha[i * lookup->m + q] * t->alpha[i * lookup->m + q];

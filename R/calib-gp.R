@@ -378,6 +378,12 @@ fit_gp_once <- function(data, z, mean, floor, spec, prep, points, sep, start, ma
   }
   fit <- .Call(C_gp_fit, z, data$labels, data$weights, prep$shift, inducing, options,
     spec$control$threads)
+  if (fit$status == "too_coarse") {
+    stop_input("scores", paste0("reach from ", format(range[["lowest"]], digits = 2), " to ",
+      format(range[["highest"]], digits = 2), ", too far from most of them, which lie between ",
+      format(low, digits = 2), " and ", format(high, digits = 2)),
+      "Look at the rows far out; logits of -Inf rule out a class.")
+  }
   if (fit$status %in% c("not_pd", "not_finite")) {
     stop(errorCondition(paste0("calib_gp() failed: ", if (fit$status == "not_pd") {
       "the covariance of the inducing inputs is not positive definite. Use fewer `inducing`."

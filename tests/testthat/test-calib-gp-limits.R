@@ -46,6 +46,13 @@ test_that("a few rows far out leave the map of the others alone", {
   }
 })
 
+test_that("rows too far out for any grid are an error of the input", {
+  set.seed(9)
+  d <- bent_data(50, 3)
+  d$scores[1, ] <- c(1e100, 0, 0)
+  expect_error(calib_gp(d$scores, d$labels), "too far", class = "gpcalib_error_input")
+})
+
 test_that("rows without differences leave the few others their map", {
   set.seed(8)
   for (n in c(20, 100, 1000)) { # 0.95 (n - 1) lies between the last equal row and the next

@@ -192,7 +192,8 @@ SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEX
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
   double *p = REAL(out);
   if (delta && data.k == 2) {
-    gpc_gp_predict_two(&data, &fit, r_work(gpc_gp_predict_two_work(fit.basis.m)), p);
+    gpc_gp_predict_two(&data, &fit, r_poll, NULL,
+                       r_work(gpc_gp_predict_two_work(fit.basis.m)), p);
   } else {
     gpc_gp_lookup lookup = make_lookup(&fit);
     int *hard = r_work_int(data.n);

@@ -223,10 +223,10 @@ SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP 
   double *p = REAL(out);
   if (!all)
     memset(p, 0, size * sizeof(double));
-  double *work = r_work(gpc_gp_draws_work(&lookup, k, pairs, data.threads));
   const double each = 0.5 / (double)pairs;
-  const size_t step =
-      all || apart ? pairs : 8; /* a few at a time, so that an interrupt is heard */
+  /* a few at a time, so that an interrupt is heard and their tables stay small */
+  const size_t step = all || apart || pairs < 8 ? pairs : 8;
+  double *work = r_work(gpc_gp_draws_work(&lookup, k, step, data.threads));
   for (size_t first = 0; first < pairs; first += step) {
     size_t some = pairs - first < step ? pairs - first : step;
     R_CheckUserInterrupt();

@@ -148,19 +148,21 @@ static double *fixed_noise(size_t k, size_t m, size_t pairs, const double *x) {
 #define FIXED_PAIRS 256
 #define HARD_ROWS 256
 
+/* With fewer points to a dimension, giving them the covariance I would deform them. */
+static size_t fixed_pairs(size_t m) { return 4 * m > FIXED_PAIRS ? 4 * m : FIXED_PAIRS; }
+
 /* Rows for which the expansion is not good enough: averages over the fixed functions. */
 static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fit,
                                 const gpc_gp_lookup *lookup, const int *hard, double *p) {
-  const size_t n = data->n, k = data->k;
+  const size_t n = data->n, k = data->k, pairs = fixed_pairs(fit->basis.m);
   size_t total = 0;
   for (size_t i = 0; i < n; i++)
     total += hard[i] != 0;
   if (total == 0)
     return;
-  double *x = fixed_functions(fit, FIXED_PAIRS),
-         *e = fixed_noise(k, fit->basis.m, FIXED_PAIRS, x);
+  double *x = fixed_functions(fit, pairs), *e = fixed_noise(k, fit->basis.m, pairs, x);
   double *z = r_work(HARD_ROWS * k), *out = r_work(HARD_ROWS * k);
-  double *work = r_work(gpc_gp_draws_work(lookup, k, FIXED_PAIRS, data->threads));
+  double *work = r_work(gpc_gp_draws_work(lookup, k, pairs, data->threads));
   size_t *row = (size_t *)R_alloc(HARD_ROWS, sizeof(size_t)), next = 0;
   while (next < n) {
     size_t count = 0;
@@ -175,8 +177,8 @@ static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fi
       for (size_t i = 0; i < count; i++)
         z[i + count * j] = gpc_gp_score(data, row[i], j);
     memset(out, 0, count * k * sizeof(double));
-    gpc_gp_draws(&part, lookup, 0, count, FIXED_PAIRS, x, e, 0, 0.5 / FIXED_PAIRS, work,
-                 out, NULL);
+    gpc_gp_draws(&part, lookup, 0, count, pairs, x, e, 0, 0.5 / (double)pairs, work, out,
+                 NULL);
     for (size_t j = 0; j < k; j++)
       for (size_t i = 0; i < count; i++)
         p[row[i] + n * j] = fmax(out[i + count * j], DBL_MIN);

@@ -24,6 +24,9 @@
 #' per class, so that the latent values of a row have their joint posterior covariance. Draws use
 #' R's generator: [set.seed()] governs them.
 #'
+#' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out:
+#' beside it the row mean would leave nothing of the other scores.
+#'
 #' Beyond the scores seen in fitting the map returns to its prior mean and intervals widen. When
 #' more than 1 % of the scores lie outside their range, a warning of class
 #' `gpcalib_warning_extrapolation` says so.
@@ -90,6 +93,7 @@ empty_prediction <- function(object, dims, type, n_draws) {
 #' New scores on the scale of g, and what goes with them into .Call
 #' @noRd
 gp_newdata <- function(object, data) {
+  data <- rule_out_far(object, data)
   log_mean <- object$mean == "log"
   floored <- !is.null(object$floor)
   floor <- if (floored) {
@@ -107,6 +111,25 @@ gp_newdata <- function(object, data) {
   if (length(ruled_out)) z[ruled_out, ] <- lower_ruled_out(z[ruled_out, , drop = FALSE])
   at <- gp_centre(object, data, z, floor, floored, ruled_out)
   c(at, list(z = z, floor = floor, log_mean = log_mean, hyper = unname(object$hyper)))
+}
+
+#' Logits so far below the highest of their row that their mean leaves nothing of the others (1e20
+#' less than it, say, where a program writes that for a class it rules out) are as good as -Inf
+#' @noRd
+rule_out_far <- function(object, data) {
+  if (object$input != "logits" || !is.null(object$floor) || !object$center) return(data)
+  if (any(abs(data$scan$max) > 1e300)) {
+    stop_input("newdata", "has rows of logits beyond 1e300, too far to be summed", "Rescale them.")
+  }
+  far <- 1e8 / object$hyper[["slope"]] # the mean is then good to 2e-8 / slope
+  rows <- which(data$scan$max - data$scan$min > far)
+  if (!length(rows)) return(data)
+  part <- data$scores[rows, , drop = FALSE]
+  part[part < data$scan$max[rows] - far] <- -Inf
+  data$scores[rows, ] <- part
+  data$scan$min[rows] <- -Inf
+  data$scan$n_neginf <- data$scan$n_neginf + length(rows)
+  data
 }
 
 #' A class ruled out by -Inf in a fit that has seen none: as far down as a probability can be

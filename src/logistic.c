@@ -272,6 +272,9 @@ gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_i
   scale_features(&m);
   start(&m, beta);
   memcpy(old, beta, sizeof old);
+  /* weights that sum to less than a row tell the coefficients as well as larger ones; of
+   * those that sum to very much more rounding leaves this */
+  const double enough = fmax(tol * tol * fmin(1.0, m.total), 1e-28 * m.total);
   int defined = 0, turns = 0;
   while (result->iterations < max_iter) {
     evaluate(&m, beta, &s);
@@ -313,7 +316,7 @@ gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_i
       break;
     for (int a = 0; a < m.p; a++)
       beta[a] += step[a];
-    if (slope <= tol * tol) {
+    if (slope <= enough) {
       status = GPC_OK;
       break;
     }

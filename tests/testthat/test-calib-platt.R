@@ -110,3 +110,18 @@ test_that("the iteration limit is told, bad arguments are named", {
   expect_error(calib_platt(d$p, d$y, scale = 1), "`scale`", class = "gpcalib_error_input")
   expect_error(calib_platt(d$p, d$y, max_iter = 0), "`max_iter`", class = "gpcalib_error_input")
 })
+
+test_that("the scale of the weights does not matter to raw targets", {
+  d <- oracle_pair(300, 7)
+  for (fit in list(
+    function(w) calib_platt(d$p, d$y, weights = w, targets = "raw"),
+    function(w) calib_beta(d$p, d$y, weights = w)
+  )) {
+    plain <- coef(fit(rep(1, 300)))
+    for (w in 10^c(-200, -20, -14, 20, 200)) {
+      expect_silent(other <- fit(rep(w, 300)))
+      expect_true(other$converged)
+      expect_equal(coef(other), plain, tolerance = 1e-6)
+    }
+  }
+})

@@ -125,3 +125,17 @@ test_that("the scale of the weights does not matter to raw targets", {
     }
   }
 })
+
+test_that("scores of any scale give the same probabilities", {
+  set.seed(8)
+  z <- rnorm(300)
+  y <- rbinom(300, 1, plogis(2 * z - 1))
+  plain <- predict(calib_platt(z, y, input = "logits"), z)
+  for (scale in 10^c(-300, -200, -140, 140, 200, 300)) {
+    expect_silent(fit <- calib_platt(z * scale, y, input = "logits"))
+    expect_equal(predict(fit, z * scale), plain, tolerance = 1e-6)
+  }
+  w <- rep(1e280, 300) # weighted scores overflow
+  expect_equal(predict(calib_platt(z * 1e100, y, input = "logits", weights = w), z * 1e100),
+    predict(calib_platt(z, y, input = "logits", targets = "raw"), z), tolerance = 1e-6)
+})

@@ -101,11 +101,13 @@ say_points <- function(object, what) {
     format(stats::median(counts)), ")")
 }
 
-#' The classes the maps belong to
+#' The classes the maps belong to, and how many there are
 #' @noRd
-map_classes <- function(object) {
+ova_classes <- function(object) {
   if (length(object$classes) == 2) object$classes[2] else object$classes
 }
+
+ova_count <- function(object) length(ova_classes(object))
 
 #' One row per point: what it is called, and its value
 #' @noRd
@@ -130,4 +132,26 @@ bin_terms <- function(object) {
   opening <- rep("(", length(upper))
   opening[first] <- "["
   paste0(opening, lower, ", ", upper, "]")
+}
+
+# What objects must be --------------------------------------------------------------------
+
+#' Maps given by points; `empty` bins have none
+#' @noRd
+curve_fields <- function(object, empty = FALSE) {
+  list(
+    x = field("number", NULL, low = 0, high = 1), y = field("number", length(object$x), low = 0,
+      high = 1, na = empty),
+    start = field("integer", ova_count(object) + 1L, low = 0),
+    fixed = field("text", NA, among = object$classes)
+  )
+}
+
+curve_wrong <- function(object) {
+  start <- object$start
+  if (start[1] != 0 || start[length(start)] != length(object$x) || any(diff(start) < 1)) {
+    return("has maps whose points are incomplete")
+  }
+  falls <- which(diff(object$x) <= 0)
+  if (!all(falls %in% start)) "has maps whose points are not in order"
 }

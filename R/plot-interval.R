@@ -37,6 +37,7 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
   if (!inherits(object, "calib_gp")) {
     stop_input("object", "must be a fit of calib_gp(), which alone has intervals", say_given(object))
   }
+  object <- check_object(object)
   level <- check_level(level, "level")
   base_size <- check_number(base_size, "base_size", 1, 100)
   classes <- check_count(classes, "classes")

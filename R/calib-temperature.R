@@ -72,9 +72,16 @@ calib_temperature <- function(scores, labels, input = c("auto", "probs", "logits
   new_calibrator("temperature", data, match.call(),
     converged = fit$status == "ok", iterations = fit$passes,
     temperature = 1 / fit$beta,
-    std_error = if (fit$status == "ok") sqrt(1 / fit$curvature) / fit$beta^2 else NA_real_,
+    std_error = if (fit$status == "ok") temperature_error(fit) else NA_real_,
     log_lik = -fit$loss, floor = if (latent$floored) fit$floor
   )
+}
+
+#' The standard error of T = 1/beta; NA where squares of the scores leave the range of doubles
+#' @noRd
+temperature_error <- function(fit) {
+  error <- sqrt(1 / fit$curvature) / fit$beta^2
+  if (is.finite(error)) error else NA_real_
 }
 
 warn_temperature <- function(fit) {

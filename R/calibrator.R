@@ -217,10 +217,9 @@ augment.calibrator <- function(x, newdata, data = NULL, ...) {
   if (is.null(data)) {
     data <- if (is.data.frame(newdata)) {
       newdata
-    } else if (is.matrix(newdata)) {
-      as.data.frame(newdata)
     } else {
-      data.frame(score = newdata)
+      data <- as_score_matrix(newdata, "newdata")
+      if (is.matrix(newdata)) as.data.frame(data) else data.frame(score = data[, 1])
     }
   }
   if (!is.data.frame(data)) stop_input("data", "must be a data frame", say_given(data))

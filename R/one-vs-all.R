@@ -14,17 +14,30 @@ ova_data <- function(data, threads, log_odds = FALSE) {
   k <- length(data$classes)
   counts <- class_weights(data$labels, data$weights, k)
   total <- sum(counts)
-  fixed <- counts == 0 | counts == total
+  # A share that is lost in rounding is none: its logarithm is all that the maps would see.
+  fixed <- counts <= negligible * total | total - counts <= negligible * total
   constant <- ifelse(fixed, (counts + 1 / k) / (total + 1), NaN)
-  if (any(fixed)) warn_absent(data$classes, counts, total)
+  if (any(fixed)) warn_absent(data$classes, fixed & counts < total / 2, fixed & counts >= total / 2)
   scores <- data$scores
   if (log_odds) {
     scores <- .Call(C_log_odds, scores, data$input == "logits", threads)
+    check_square(scores)
   } else if (data$input == "logits") {
     scores <- .Call(C_softmax, scores, 1, -Inf, threads)
   }
   list(scores = scores, total = as.double(total), constant = if (k == 2) constant[2] else constant,
     fixed = data$classes[fixed])
+}
+
+#' Log-odds that are not infinite must not become so when they are squared
+#' @noRd
+check_square <- function(scores) {
+  ends <- range(0, scores, finite = TRUE)
+  size <- max(abs(ends))
+  if (size > 1e145) {
+    stop_input("scores", paste0("reach log-odds of ", format(size, digits = 2), ", too far to be squared"),
+      "Divide them by a constant.")
+  }
 }
 
 class_weights <- function(labels, weights, k) {
@@ -35,9 +48,11 @@ class_weights <- function(labels, weights, k) {
   counts
 }
 
-warn_absent <- function(classes, counts, total) {
-  absent <- classes[counts == 0]
-  always <- classes[counts == total]
+negligible <- 1e-15
+
+warn_absent <- function(classes, absent, always) {
+  absent <- classes[absent]
+  always <- classes[always]
   say <- c(
     if (length(always)) paste0("every calibration row is of class ", say_values(always)),
     if (length(absent) && !length(always)) {

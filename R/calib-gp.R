@@ -264,6 +264,7 @@ fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE
   prep <- .Call(C_gp_prepare, z, floor, center, threads)
   names(prep$range) <- c("lowest", "highest", "low", "high")
   prep <- check_resolution(prep, center)
+  if (center && data$input == "logits" && floor == -Inf) check_far_down(z, prep$range)
   seen <- scores_seen(data, z, mean, floor, prep$shift, prep$range, threads)
   prep$slope <- if (prep$flat) NA else seen$slope
   sep <- gp_slope_limit(data, z, mean, floor, spec)
@@ -313,6 +314,27 @@ check_resolution <- function(prep, center) {
   margin <- if (is.null(prep$shift)) 1e-6 * size else 1e-12 * max(abs(prep$shift))
   prep$range <- range + max(0.5, margin) * c(-1, 1, -1, 1)
   prep
+}
+
+#' Does a score lie so far down that centring leaves nothing of the others in its row?
+#' @noRd
+check_far_down <- function(z, range) {
+  gap <- function(rows) { # between the two highest scores
+    apply(z[rows, , drop = FALSE], 1, function(x) {
+      top <- which.max(x)
+      x[top] - max(x[-top])
+    })
+  }
+  some <- gap(unique(round(seq(1, nrow(z), length.out = 25))))
+  usual <- if (any(some > 0)) stats::median(some[some > 0]) else 0
+  if (range[["highest"]] - range[["lowest"]] <= 1e10 * usual) return()
+  spread <- apply(z, 1, function(x) diff(range(x)))
+  rows <- which(spread > 1e10 * usual)
+  rows <- rows[gap(rows) < 1e-6 * spread[rows]]
+  if (!length(rows) || usual == 0) return()
+  stop_input("scores", paste0("has logits like ", format(min(z[rows, ]), digits = 3), " (",
+    say_rows(rows, length(rows)), "), beside which centring loses the others of the row"),
+    "Write -Inf for a class that is ruled out, or use center = FALSE.")
 }
 
 #' Where the slope must stop when the calibration rows are separated; NULL when they are not
@@ -378,6 +400,12 @@ fit_gp_once <- function(data, z, mean, floor, spec, prep, points, sep, start, ma
   }
   fit <- .Call(C_gp_fit, z, data$labels, data$weights, prep$shift, inducing, options,
     spec$control$threads)
+  if (fit$status == "too_coarse") {
+    stop_input("scores", paste0("reach from ", format(range[["lowest"]], digits = 2), " to ",
+      format(range[["highest"]], digits = 2), ", too far from most of them, which lie between ",
+      format(low, digits = 2), " and ", format(high, digits = 2)),
+      "Look at the rows far out; logits of -Inf rule out a class.")
+  }
   if (fit$status %in% c("not_pd", "not_finite")) {
     stop(errorCondition(paste0("calib_gp() failed: ", if (fit$status == "not_pd") {
       "the covariance of the inducing inputs is not positive definite. Use fewer `inducing`."
@@ -442,7 +470,7 @@ gp_shape <- function(fit, data, z, scale) {
     floor <- if (is.null(fit$floor)) (if (data$input == "probs") .Machine$double.xmin else 0) else fit$floor
     floor <- scale(floor)
     at <- .Call(C_gp_centre, z, floor, fit$center, -Inf, Inf, 1L)
-    probs <- .Call(C_gp_predict, z, floor, at$shift, at$range, fit$inducing, unname(fit$hyper),
+    probs <- .Call(C_gp_predict, z, floor, at$shift, fit$inducing, unname(fit$hyper),
       fit$q_mean, fit$q_cov, fit$mean == "log", 0L, 1L)
     changed <- sum(scan_rows(probs)$arg != data$scan$arg)
   }

@@ -24,6 +24,9 @@
 #' per class, so that the latent values of a row have their joint posterior covariance. Draws use
 #' R's generator: [set.seed()] governs them.
 #'
+#' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out:
+#' beside it the row mean would leave nothing of the other scores.
+#'
 #' Beyond the scores seen in fitting the map returns to its prior mean and intervals widen. When
 #' more than 1 % of the scores lie outside their range, a warning of class
 #' `gpcalib_warning_extrapolation` says so.
@@ -91,6 +94,7 @@ empty_prediction <- function(object, dims, type, n_draws) {
 #' New scores on the scale of g, and what goes with them into .Call
 #' @noRd
 gp_newdata <- function(object, data) {
+  data <- rule_out_far(object, data)
   log_mean <- object$mean == "log"
   floored <- !is.null(object$floor)
   floor <- if (floored) {
@@ -110,6 +114,25 @@ gp_newdata <- function(object, data) {
   c(at, list(z = z, floor = floor, log_mean = log_mean, hyper = unname(object$hyper)))
 }
 
+#' Logits so far below the highest of their row that their mean leaves nothing of the others (1e20
+#' less than it, say, where a program writes that for a class it rules out) are as good as -Inf
+#' @noRd
+rule_out_far <- function(object, data) {
+  if (object$input != "logits" || !is.null(object$floor) || !object$center) return(data)
+  if (any(abs(data$scan$max) > 1e300)) {
+    stop_input("newdata", "has rows of logits beyond 1e300, too far to be summed", "Rescale them.")
+  }
+  far <- 1e8 / object$hyper[["slope"]] # the mean is then good to 2e-8 / slope
+  rows <- which(data$scan$max - data$scan$min > far)
+  if (!length(rows)) return(data)
+  part <- data$scores[rows, , drop = FALSE]
+  part[part < data$scan$max[rows] - far] <- -Inf
+  data$scores[rows, ] <- part
+  data$scan$min[rows] <- -Inf
+  data$scan$n_neginf <- data$scan$n_neginf + length(rows)
+  data
+}
+
 #' A class ruled out by -Inf in a fit that has seen none: as far down as a probability can be
 #' @noRd
 lower_ruled_out <- function(z) {
@@ -120,7 +143,7 @@ lower_ruled_out <- function(z) {
   z
 }
 
-#' Row means, range and the number of scores outside that seen in fitting
+#' Row means and the number of scores outside the range seen in fitting
 #'
 #' For logits as they are, the scan of the checks has already seen all that is needed. Rows with
 #' classes ruled out are centred by the others, which are then where they would be without them.
@@ -132,7 +155,7 @@ gp_centre <- function(object, data, z, floor, floored, ruled_out) {
     centre <- if (object$center) shift else 0
     range <- c(min(data$scan$min - centre), max(data$scan$max - centre))
     if (range[1] >= seen[1] && range[2] <= seen[2]) {
-      return(list(shift = shift, range = range, outside = 0))
+      return(list(shift = shift, outside = 0))
     }
   }
   at <- .Call(C_gp_centre, z, floor, object$center, seen[1], seen[2], data$threads)
@@ -144,7 +167,6 @@ gp_centre <- function(object, data, z, floor, floored, ruled_out) {
     after <- z[ruled_out, , drop = FALSE] - at$shift[ruled_out]
     outside <- function(x) sum(x < seen[1] | x > seen[2])
     at$outside <- at$outside - outside(before) + outside(after)
-    at$range <- range(at$range, after)
   }
   at
 }
@@ -159,7 +181,7 @@ warn_outside <- function(at) {
 
 gp_probs <- function(object, at, approx, n_draws, independent, threads) {
   if (approx != "mc") {
-    return(.Call(C_gp_predict, at$z, at$floor, at$shift, at$range, object$inducing, at$hyper,
+    return(.Call(C_gp_predict, at$z, at$floor, at$shift, object$inducing, at$hyper,
       object$q_mean, object$q_cov, at$log_mean, match(approx, c("mean", "delta")) - 1L, threads))
   }
   probs <- gp_draws(object, at, n_draws, independent, FALSE, threads)
@@ -172,7 +194,7 @@ gp_draws <- function(object, at, n_draws, independent, keep, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   size <- length(object$inducing)
   call <- function(z, shift, x, e) {
-    .Call(C_gp_draws, z, at$floor, shift, at$range, object$inducing, at$hyper, object$q_mean,
+    .Call(C_gp_draws, z, at$floor, shift, object$inducing, at$hyper, object$q_mean,
       object$q_cov, at$log_mean, x, e, independent, keep, threads)
   }
   if (!independent) {
@@ -193,7 +215,7 @@ gp_interval <- function(object, at, n_draws, level, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   x <- stats::rnorm(length(object$inducing) * pairs)
   e <- stats::rnorm(ncol(at$z) * pairs)
-  .Call(C_gp_interval, at$z, at$floor, at$shift, at$range, object$inducing, at$hyper, object$q_mean,
+  .Call(C_gp_interval, at$z, at$floor, at$shift, object$inducing, at$hyper, object$q_mean,
     object$q_cov, at$log_mean, x, e, (1 - level) / 2, (1 + level) / 2, threads)
 }
 

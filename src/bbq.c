@@ -75,16 +75,19 @@ static double edge_after(const groups *g, size_t e) {
 }
 
 /* Splits the groups into nominally `bins` bins: end [bins] receives the last group of
- * each. Quantiles that fall into one group make one bin. Returns the number of bins. */
+ * each. Quantiles that fall into one group make one bin; the last bin takes all that is
+ * left, be its weight lost in rounding. Returns the number of bins. */
 static size_t split(const groups *g, size_t bins, int *end) {
   const double total = g->weight[g->m - 1] * (1.0 - 1e-12), scale = (double)bins;
   size_t found = 0, from = 0, b = 1;
   while (from < g->m) {
     size_t at = bin_end(g, from, b, bins);
-    end[found++] = (int)at;
     do
       b++;
     while (b <= bins && scale * g->weight[at] >= (double)b * total);
+    if (b > bins)
+      at = g->m - 1;
+    end[found++] = (int)at;
     from = at + 1;
   }
   return found;

@@ -1,6 +1,7 @@
 /* gp_line.c: see gp_line.h. */
 #include "gp_line.h"
 
+#include <float.h>
 #include <math.h>
 
 static double bend(const gpc_line *line, double u) {
@@ -78,7 +79,10 @@ double gpc_line_node(const gpc_line *line, size_t j) {
 void gpc_line_coordinates(const gpc_line *line, size_t count, const double *z,
                           double *tau) {
   const double inv = 1.0 / line->step, origin = line->origin;
-  const double low = GPC_LEFT, high = (double)line->g - (GPC_STENCIL - GPC_LEFT);
+  /* a hair above: half-way between two cells, it would be rounded to the even one below
+   */
+  const double low = GPC_LEFT * (1.0 + DBL_EPSILON),
+               high = (double)line->g - (GPC_STENCIL - GPC_LEFT);
   if (line->bent)
     for (size_t i = 0; i < count; i++)
       tau[i] = to_line(line, z[i]);

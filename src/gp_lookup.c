@@ -33,19 +33,17 @@ void gpc_gp_latent(const gpc_gp_fitted *fit, size_t n, const double *z, double *
 #define CELLS_PER_L (NODES_PER_L * GPC_CELLS_PER_NODE)
 #define QUIET 1e-5 /* a residual variance below this changes no probability visibly */
 
-void gpc_gp_lookup_size(const gpc_gp_fitted *fit, double lowest, double highest,
-                        gpc_gp_lookup *lookup) {
+void gpc_gp_lookup_size(const gpc_gp_fitted *fit, gpc_gp_lookup *lookup) {
   const gpc_basis *basis = &fit->basis;
   double first = basis->w[0], last = basis->w[0], l = basis->hyper.l;
   for (size_t i = 1; i < basis->m; i++) {
     first = fmin(first, basis->w[i]);
     last = fmax(last, basis->w[i]);
   }
-  const double anchor = first;
-  first = fmin(fmax(first - REACH * l, lowest), last + REACH * l);
-  last = fmax(fmin(last + REACH * l, highest), first);
-  /* nodes lie at fixed places, whatever the scores: a row's answer is its own */
-  first = anchor + floor((first - anchor) / l * NODES_PER_L) * l / NODES_PER_L;
+  lookup->bulk = (size_t)ceil((last - first) / l * NODES_PER_L) + 2;
+  /* the same table whatever the scores: a row's answer is its own */
+  first -= REACH * l;
+  last += REACH * l;
   lookup->m = basis->m;
   lookup->nodes = (size_t)ceil((last - first) / l * NODES_PER_L) + 2;
   lookup->cells = (lookup->nodes - 1) * GPC_CELLS_PER_NODE;

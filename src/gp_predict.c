@@ -23,7 +23,7 @@ typedef struct {
 
 /* Few scores: straight from their features. Many: by way of the nodes. */
 static int few_scores(const gpc_gp_lookup *lookup, size_t k) {
-  return k < lookup->nodes / 2;
+  return k < lookup->bulk / 2;
 }
 
 static size_t block_doubles(const gpc_gp_lookup *lookup, size_t k) {
@@ -149,13 +149,24 @@ static void exponentials(size_t k, size_t rows, const double *top, double *e,
     inv[i] = 1.0 / sum[i];
 }
 
+/* The nodes between which the scores of row i lie, `from` up to but without `to`. */
+static inline void nodes_of(const block_sums *sums, size_t i, size_t *from, size_t *to) {
+  *from = (size_t)sums->low[i] / GPC_CELLS_PER_NODE;
+  *to = (size_t)sums->high[i] / GPC_CELLS_PER_NODE + 2;
+}
+
 /* Many scores: the probabilities are spread over the nodes, alpha = U'abar follows from
  * them, and mass [ROWS][nodes] becomes h = c - 2 a'S abar (c left out where it is looked
  * up apart). hbar [rows] := sum_k s_k h_k. */
 static void cross_by_nodes(const gpc_gp_lookup *lookup, size_t k, size_t rows, int apart,
-                           const double *inv, double *hbar, block_work *t) {
+                           const block_sums *sums, const double *inv, double *hbar,
+                           block_work *t) {
   const size_t m = lookup->m, nodes = lookup->nodes;
-  memset(t->mass, 0, rows * nodes * sizeof(double));
+  size_t from, end;
+  for (size_t i = 0; i < rows; i++) {
+    nodes_of(sums, i, &from, &end);
+    memset(t->mass + i * nodes + from, 0, (end - from) * sizeof(double));
+  }
   memset(t->alpha, 0, rows * m * sizeof(double));
   for (size_t j = 0; j < k; j++)
     for (size_t i = 0; i < rows; i++) {
@@ -166,7 +177,8 @@ static void cross_by_nodes(const gpc_gp_lookup *lookup, size_t k, size_t rows, i
     }
   for (size_t i = 0; i < rows; i++) {
     double *mass = t->mass + i * nodes, *alpha = t->alpha + i * m;
-    for (size_t g = 0; g < nodes; g++) {
+    nodes_of(sums, i, &from, &end);
+    for (size_t g = from; g < end; g++) {
       const double *node = lookup->node + g * m;
       const double s = mass[g] * inv[i];
       if (s == 0.0)
@@ -175,7 +187,7 @@ static void cross_by_nodes(const gpc_gp_lookup *lookup, size_t k, size_t rows, i
       for (size_t q = 0; q < m; q++)
         alpha[q] += s * node[q];
     }
-    for (size_t g = 0; g < nodes; g++) {
+    for (size_t g = from; g < end; g++) {
       const double *node = lookup->node + g * m;
       double sum[2] = {0.0, 0.0};
       for (size_t q = 0; q < m; q++)
@@ -236,19 +248,21 @@ static int too_large(double worst, double dbar) {
  * functions of the score, so that mass [nodes] of each row, h, can become the whole
  * factor inv (1 + (d - dbar) / 2), and the error be judged on the nodes in use. */
 static void delta_many(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t rows,
-                       const double *top, const double *inv, block_work *t, double *p,
-                       int *hard) {
+                       const block_sums *sums, const double *inv, block_work *t,
+                       double *p, int *hard) {
   const size_t nodes = lookup->nodes, m = lookup->m;
   const double smallest = DBL_MIN; /* no probability is exactly 0 */
   double hbar[ROWS] = {0};
-  cross_by_nodes(lookup, k, rows, 0, inv, hbar, t);
+  cross_by_nodes(lookup, k, rows, 0, sums, inv, hbar, t);
   for (size_t i = 0; i < rows; i++) {
+    size_t from, end;
+    nodes_of(sums, i, &from, &end);
     double *factor = t->mass + i * nodes, quad = 0.0, worst = 0.0;
     for (size_t q = 0; q < m; q++)
       quad += t->alpha[i * m + q] * t->alpha[i * m + q];
     const double dbar = hbar[i] + quad;
-    for (size_t g = 0; g < nodes; g++) {
-      double d = factor[g] + quad, phi = lookup->node_phi[g] - top[i];
+    for (size_t g = from; g < end; g++) {
+      double d = factor[g] + quad, phi = lookup->node_phi[g] - sums->top[i];
       double s = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv[i], size = next_terms(s, d);
       /* nodes above the highest score carry no class */
       worst = phi < 0.5 && size > worst ? size : worst;
@@ -271,11 +285,11 @@ static void delta_many(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t r
 
 /* eq. (24) for a block; hard [rows] where it is not good enough. */
 static void delta_block(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t rows,
-                        int apart, const double *top, const double *inv, block_work *t,
-                        double *p, int *hard) {
+                        int apart, const block_sums *sums, const double *inv,
+                        block_work *t, double *p, int *hard) {
   const int few = few_scores(lookup, k);
   if (!few && !apart && lookup->mean == GPC_MEAN_LINEAR) {
-    delta_many(lookup, k, n, rows, top, inv, t, p, hard);
+    delta_many(lookup, k, n, rows, sums, inv, t, p, hard);
     return;
   }
   double quad[ROWS] = {0}, dbar[ROWS] = {0}, worst[ROWS] = {0}, h[ROWS];
@@ -283,7 +297,7 @@ static void delta_block(const gpc_gp_lookup *lookup, size_t k, size_t n, size_t 
   if (few)
     cross_direct(lookup, k, rows, apart, inv, dbar, t);
   else
-    cross_by_nodes(lookup, k, rows, apart, inv, dbar, t);
+    cross_by_nodes(lookup, k, rows, apart, sums, inv, dbar, t);
   for (size_t i = 0; i < rows; i++)
     for (size_t q = 0; q < lookup->m; q++)
       quad[i] += t->alpha[i * lookup->m + q] * t->alpha[i * lookup->m + q];
@@ -337,7 +351,7 @@ static void predict_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
     look_up(data, lookup, first, rows, j, apart, &sums, t);
   exponentials(k, rows, sums.top, t->e, inv);
   if (approx == GPC_APPROX_DELTA) {
-    delta_block(lookup, k, n, rows, apart, sums.top, inv, t, p + first, hard + first);
+    delta_block(lookup, k, n, rows, apart, &sums, inv, t, p + first, hard + first);
     if (!apart) /* rows with a score where the residual matters: once more, alone */
       for (size_t i = 0; i < rows; i++)
         if (sums.low[i] < lookup->quiet_low || sums.high[i] > lookup->quiet_high)

@@ -31,9 +31,10 @@ void gpc_gp_latent(const gpc_gp_fitted *fit, size_t n, const double *z, double *
 
 #define GPC_CELLS_PER_NODE 4
 
-/* Tables over the scores from `lowest` to `highest`. */
+/* Tables over all scores at which the process is not back at its prior. */
 typedef struct {
   size_t m, cells, nodes;
+  size_t bulk;               /* nodes between the outermost inducing inputs */
   double low, inv_step;      /* cells */
   double *cell;              /* [cells][8]: cubic of a'm, line of c, line of rho */
   double node_low, node_inv; /* nodes: one for every GPC_CELLS_PER_NODE cells */
@@ -49,8 +50,7 @@ typedef struct {
 
 /* Fills in the sizes; then the caller provides cell [8 cells], node [m nodes] and node_c
  * [nodes] and calls _fill. */
-void gpc_gp_lookup_size(const gpc_gp_fitted *fit, double lowest, double highest,
-                        gpc_gp_lookup *lookup);
+void gpc_gp_lookup_size(const gpc_gp_fitted *fit, gpc_gp_lookup *lookup);
 size_t gpc_gp_lookup_work(const gpc_gp_lookup *lookup);
 gpc_status gpc_gp_lookup_fill(const gpc_gp_fitted *fit, double *work,
                               gpc_gp_lookup *lookup);

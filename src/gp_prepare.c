@@ -8,7 +8,8 @@
 
 /* Of the extremes of the rows, x [n], outward being large: how far out the bulk reaches,
  * and in *most how far any row does. A row belongs to the bulk unless it is five times as
- * far from the median as 95 % of the rows. x is reordered. */
+ * far from the median as 95 % of the rows; if that leaves only rows at the median itself,
+ * all rows do. x is reordered. */
 static double reach(size_t n, double *x, double *most) {
   double median = gpc_quantile(n, x, 0.5), usual = gpc_quantile(n, x, 0.95);
   double limit = median + 5.0 * (usual - median), bulk = -INFINITY;
@@ -18,7 +19,7 @@ static double reach(size_t n, double *x, double *most) {
     if (x[i] <= limit)
       bulk = fmax(bulk, x[i]);
   }
-  return usual > median ? bulk : *most;
+  return bulk > median ? bulk : *most;
 }
 
 static void range_block(const gpc_gp_data *data, size_t first, size_t rows, double *shift,

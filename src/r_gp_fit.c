@@ -62,16 +62,17 @@ static void set_labels(const gpc_gp_data *data, gpc_gp_setup *setup) {
   setup->y = y;
 }
 
-/* The line, with *step between its nodes, which is halved for the next time. Returns how
- * finely the rows are to be compressed for the slope to begin with. */
-static size_t lay_line(const gpc_gp_data *data, SEXP options, double *step,
-                       const gpc_gp_state *state, gpc_gp_setup *setup) {
+/* The line, with *step between its nodes, which is halved for the next time, and how
+ * finely the rows are to be compressed for the slope to begin with. 0 if there would be
+ * too many nodes. */
+static int lay_line(const gpc_gp_data *data, SEXP options, double *step,
+                    const gpc_gp_state *state, gpc_gp_setup *setup, size_t *fine) {
   const double lowest = number(options, "lowest"), highest = number(options, "highest");
   const double low = number(options, "bulk_low"), high = number(options, "bulk_high");
   gpc_line next;
   if (!gpc_line_make(lowest, highest, low, high, *step, 1.0 / 12.0, MOST_NODES,
                      &setup->line))
-    Rf_error("internal error: the grid would need too many nodes");
+    return 0;
   *step *= 0.5;
   setup->may_halve =
       gpc_line_make(lowest, highest, low, high, *step, 1.0 / 12.0, MOST_NODES / 2, &next);
@@ -83,7 +84,8 @@ static size_t lay_line(const gpc_gp_data *data, SEXP options, double *step,
                  ? 0.0
                  : 1.3 * state->point.slope * gpc_line_node(&setup->line, i);
   size_t times = gpc_rows_times(g, psi);
-  return times == 0 ? 0 : times < 2 ? 2 : times;
+  *fine = times == 0 ? 0 : times < 2 ? 2 : times;
+  return 1;
 }
 
 SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP options,
@@ -160,10 +162,10 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   poll_state poll = {&state, flag(options, "trace")};
   while (status == GPC_TOO_COARSE) {
     vmaxset(mark);
-    if (finer.halve)
-      finer.times = lay_line(&data, options, &step, &state, &setup);
-    else /* the line stays, but its tables have been given back */
+    if (!finer.halve) /* the line stays, but its tables have been given back */
       set_labels(&data, &setup);
+    else if (!lay_line(&data, options, &step, &state, &setup, &finer.times))
+      break;
     setup.rows = NULL;
     if (use_rows && finer.times > 0 && (setup.line.g - 1) * finer.times < MOST_FINE)
       setup.rows = compress(&data, &setup.line, finer.times);

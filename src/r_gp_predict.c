@@ -26,7 +26,7 @@ static gpc_gp_fitted unpack_fit(SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_c
   return fit;
 }
 
-/* New scores; shift [n] (or NULL) and range (lowest, highest) come from r_gp_centre(). */
+/* New scores; shift [n] (or NULL) comes from r_gp_centre(). */
 static gpc_gp_data unpack_scores(SEXP z, SEXP floor, SEXP shift, SEXP threads) {
   gpc_gp_data data = {0};
   data.z = r_matrix(z, "z", &data.n, &data.k);
@@ -36,11 +36,11 @@ static gpc_gp_data unpack_scores(SEXP z, SEXP floor, SEXP shift, SEXP threads) {
   return data;
 }
 
-/* Row means of new scores when they are to be centred, their range, and how many lie
- * outside [low, high]. */
+/* Row means of new scores when they are to be centred, and how many scores lie outside
+ * [low, high]. */
 SEXP r_gp_centre(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP threads) {
   gpc_gp_data data = unpack_scores(z, floor, R_NilValue, threads);
-  static const char *names[] = {"shift", "range", "outside", ""};
+  static const char *names[] = {"shift", "outside", ""};
   SEXP out = PROTECT(r_named_list(names));
   double *shift = NULL;
   if (r_flag(centre, "centre")) {
@@ -50,30 +50,22 @@ SEXP r_gp_centre(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP thre
   double *lows = r_work(data.n), *highs = r_work(data.n);
   gpc_gp_row_range(&data, shift, lows, highs);
   data.shift = shift;
-  SEXP range = Rf_allocVector(REALSXP, 2);
-  SET_VECTOR_ELT(out, 1, range);
-  double lowest = R_PosInf, highest = R_NegInf, outside = 0.0;
+  double outside = 0.0;
   const double from = r_number(low, "low"), to = r_number(high, "high");
-  for (size_t i = 0; i < data.n; i++) {
-    lowest = fmin(lowest, lows[i]);
-    highest = fmax(highest, highs[i]);
+  for (size_t i = 0; i < data.n; i++)
     if (lows[i] < from || highs[i] > to)
       for (size_t j = 0; j < data.k; j++) {
         double score = gpc_gp_score(&data, i, j);
         outside += score < from || score > to;
       }
-  }
-  REAL(range)[0] = lowest;
-  REAL(range)[1] = highest;
-  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(outside));
+  SET_VECTOR_ELT(out, 1, Rf_ScalarReal(outside));
   UNPROTECT(1);
   return out;
 }
 
-static gpc_gp_lookup make_lookup(const gpc_gp_fitted *fit, SEXP range) {
-  const double *ends = r_doubles(range, "range", 2);
+static gpc_gp_lookup make_lookup(const gpc_gp_fitted *fit) {
   gpc_gp_lookup lookup;
-  gpc_gp_lookup_size(fit, ends[0], ends[1], &lookup);
+  gpc_gp_lookup_size(fit, &lookup);
   lookup.cell = r_work(8 * lookup.cells);
   lookup.node = r_work(lookup.nodes * lookup.m);
   lookup.node_c = r_work(lookup.nodes);
@@ -192,8 +184,8 @@ static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fi
 }
 
 /* approx: 0 mean, 1 delta. */
-SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEXP hyper,
-                  SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP approx, SEXP threads) {
+SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
+                  SEXP q_cov, SEXP log_mean, SEXP approx, SEXP threads) {
   gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
   const int delta = r_count(approx, "approx") == 1;
@@ -202,7 +194,7 @@ SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEX
   if (delta && data.k == 2) {
     gpc_gp_predict_two(&data, &fit, r_work(gpc_gp_predict_two_work(fit.basis.m)), p);
   } else {
-    gpc_gp_lookup lookup = make_lookup(&fit, range);
+    gpc_gp_lookup lookup = make_lookup(&fit);
     int *hard = r_work_int(data.n);
     memset(hard, 0, data.n * sizeof(int));
     gpc_gp_predict(&data, &lookup, delta ? GPC_APPROX_DELTA : GPC_APPROX_MEAN,
@@ -215,12 +207,12 @@ SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEX
 
 /* Averages over function draws: x [m x pairs] and e as in gp_predict.h come from R's
  * generator. keep: all draws as an array [n x k x 2 pairs]. */
-SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEXP hyper,
-                SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP independent,
-                SEXP keep, SEXP threads) {
+SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
+                SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP independent, SEXP keep,
+                SEXP threads) {
   gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
-  gpc_gp_lookup lookup = make_lookup(&fit, range);
+  gpc_gp_lookup lookup = make_lookup(&fit);
   const int apart = r_flag(independent, "independent"), all = r_flag(keep, "keep");
   const size_t n = data.n, k = data.k, m = fit.basis.m, pairs = (size_t)XLENGTH(x) / m;
   const double *xs = r_doubles(x, "x", (R_xlen_t)(m * pairs));
@@ -268,12 +260,12 @@ SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
 #define INTERVAL_DOUBLES 4000000 /* of draws at a time, at the most */
 
 /* Quantiles at lower and upper of the function draws: [n x k x 2]. */
-SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP range, SEXP inducing, SEXP hyper,
-                   SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP lower,
-                   SEXP upper, SEXP threads) {
+SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
+                   SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP lower, SEXP upper,
+                   SEXP threads) {
   gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
-  gpc_gp_lookup lookup = make_lookup(&fit, range);
+  gpc_gp_lookup lookup = make_lookup(&fit);
   const size_t n = data.n, k = data.k, m = fit.basis.m, pairs = (size_t)XLENGTH(x) / m;
   const double *xs = r_doubles(x, "x", (R_xlen_t)(m * pairs));
   const double *es = r_doubles(e, "e", (R_xlen_t)(k * pairs));

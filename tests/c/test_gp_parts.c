@@ -242,7 +242,16 @@ static void test_bent_line(void) {
   CHECK_NEAR(interpolate(&line, f, 0.3), 0.3, 1e-11);
   double nowhere = NAN;
   gpc_line_coordinates(&line, 1, &nowhere, &tau);
-  CHECK(tau == GPC_LEFT);
+  CHECK_NEAR(tau, GPC_LEFT, 1e-9);
+  /* beyond the ends: the stencils there, and not a node more */
+  double beyond[] = {nowhere, -INFINITY, INFINITY, -1e300, 1e300, -6000.0};
+  for (size_t i = 0; i < 6; i++) {
+    double wts[GPC_STENCIL];
+    int first;
+    gpc_line_coordinates(&line, 1, beyond + i, &tau);
+    gpc_line_weights(1, &tau, 1, &first, wts);
+    CHECK(first >= 0 && (size_t)first + GPC_STENCIL <= line.g);
+  }
   for (size_t j = 0; j < line.g; j++)
     f[j] = exp(-0.5 * pow(gpc_line_node(&line, j), 2.0));
   for (double z = -9.0; z <= 9.0; z += 0.013)

@@ -23,6 +23,16 @@ test_that("weights are weights", {
   }
 })
 
+test_that("a weight that is lost beside the others makes no bin of its own", {
+  for (n in c(12, 18, 38)) {
+    p <- seq(0.05, 0.9, length.out = n)
+    y <- as.integer(p > 0.5)
+    y[seq(1, n, 5)] <- 1 - y[seq(1, n, 5)]
+    fit <- calib_bbq(c(p, 0.95), c(y, 1), weights = c(rep(1, n), 1e-14))
+    expect_equal(value(fit, grid), value(calib_bbq(p, y), grid), tolerance = 1e-10)
+  }
+})
+
 test_that("a case by hand", {
   # Four rows make one bin, ceiling(4/5): alpha = beta = 1, (2 + 1)/(4 + 2).
   fit <- calib_bbq(c(.1, .4, .6, .9), c(0, 1, 0, 1))

@@ -46,6 +46,45 @@ test_that("a few rows far out leave the map of the others alone", {
   }
 })
 
+test_that("rows too far out for any grid are an error of the input", {
+  set.seed(9)
+  d <- bent_data(50, 3)
+  d$scores[1, ] <- c(1e100, 0, 0)
+  expect_error(calib_gp(d$scores, d$labels), "too far", class = "gpcalib_error_input")
+})
+
+test_that("a logit far below the others does not wipe them out", {
+  set.seed(10)
+  d <- bent_data(300, 4)
+  fit <- calib_gp(d$scores, d$labels)
+  new <- d$scores[1:20, ]
+  new[, 2] <- -Inf
+  ruled_out <- suppressWarnings(predict(fit, new))
+  for (low in c(-1e12, -1e20, -3.4e38, -1e308)) {
+    new[, 2] <- low
+    expect_equal(suppressWarnings(predict(fit, new)), ruled_out, tolerance = 1e-12)
+    masked <- d$scores
+    masked[cbind(1:300, as.integer(d$labels) %% 4 + 1)] <- low
+    expect_error(calib_gp(masked, d$labels), "-Inf|too far", class = "gpcalib_error_input")
+  }
+  expect_error(predict(fit, new * 0 + 1e308), "too far", class = "gpcalib_error_input")
+  # far above there is nothing to lose
+  d$scores[1, ] <- c(1e11, 1, 2, 3)
+  d$labels[1] <- levels(d$labels)[1]
+  expect_error(suppressWarnings(calib_gp(d$scores, d$labels)), NA)
+})
+
+test_that("rows without differences leave the few others their map", {
+  set.seed(8)
+  for (n in c(20, 100, 1000)) { # 0.95 (n - 1) lies between the last equal row and the next
+    d <- bent_data(n, 3)
+    d$scores[seq_len(0.95 * n), ] <- 0
+    expect_silent(fit <- calib_gp(d$scores, d$labels))
+    expect_gt(diff(range(fit$inducing)), 0)
+    expect_equal(unname(rowSums(predict(fit, d$scores))), rep(1, n), tolerance = 1e-8)
+  }
+})
+
 test_that("no scale is too small or too large", {
   set.seed(3)
   d <- bent_data(300, 4)

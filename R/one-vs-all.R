@@ -16,7 +16,8 @@ ova_data <- function(data, threads, log_odds = FALSE) {
   total <- sum(counts)
   # A share that is lost in rounding is none: its logarithm is all that the maps would see.
   fixed <- counts <= negligible * total | total - counts <= negligible * total
-  constant <- ifelse(fixed, (counts + 1 / k) / (total + 1), NaN)
+  rate <- pmin(pmax((counts + 1 / k) / (total + 1), negligible), 1 - negligible)
+  constant <- ifelse(fixed, rate, NaN)
   if (any(fixed)) warn_absent(data$classes, fixed & counts < total / 2, fixed & counts >= total / 2)
   scores <- data$scores
   if (log_odds) {

@@ -267,7 +267,7 @@ gpc_status gpc_temperature_fit(const gpc_temperature_data *data, double start, d
     return GPC_FLAT;
   if (!isfinite(slope_at_zero) || !isfinite(widest) || !isfinite(log_gap))
     return GPC_NOT_FINITE; /* sums or differences of huge scores */
-  p.low = fmax(log(1e-6) - log(widest), -690.0);
+  p.low = fmin(fmax(log(1e-6) - log(widest), -690.0), 689.0);
   p.high =
       fmin(log(750.0) - log(narrowest), 690.0); /* all other probabilities are 0 there */
   if (slope_at_zero >= 0.0) {                   /* L is convex: it only grows with beta */

@@ -67,18 +67,16 @@ static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean
   if (gpc_basis_factor(&fit.basis) != GPC_OK)
     return;
   const size_t n = 12, k = data->k;
-  double *z = room(n * k), *p = room(n * k), low = INFINITY, high = -INFINITY;
+  double *z = room(n * k), *p = room(n * k);
   for (size_t i = 0; i < n * k; i++) {
     z[i] = mean == GPC_MEAN_LOG ? fmax(take_unit(b), data->floor) : take_finite(b);
     z[i] = fmin(fmax(z[i], -1e145), 1e145);
-    low = fmin(low, z[i]);
-    high = fmax(high, z[i]);
   }
   gpc_gp_data rows = {n, k, z, NULL, data->floor, NULL, NULL, 1};
   if (mean != GPC_MEAN_LOG)
     rows.floor = -INFINITY;
   gpc_gp_lookup lookup;
-  gpc_gp_lookup_size(&fit, low, high, &lookup);
+  gpc_gp_lookup_size(&fit, &lookup);
   HOLDS(lookup.cells < 2000000);
   lookup.cell = room(8 * lookup.cells);
   lookup.node = room(lookup.nodes * lookup.m);
@@ -193,18 +191,18 @@ static void fit(bytes *b) {
     HOLDS(rounds < 40);
     if (finer.halve) {
       gpc_line next;
-      if (!gpc_line_make(range.lowest, range.highest, low, high, step, 1.0 / 12.0, 4000, &setup.line))
-        return; /* an error in R */
+      if (!gpc_line_make(range.lowest, range.highest, low, high, step, 1.0 / 12.0, 500, &setup.line))
+        return; /* more nodes than are quick; in R up to 4000 */
       step *= 0.5;
       setup.may_halve =
-          gpc_line_make(range.lowest, range.highest, low, high, step, 1.0 / 12.0, 600, &next);
+          gpc_line_make(range.lowest, range.highest, low, high, step, 1.0 / 12.0, 250, &next);
       double *y = room(setup.line.g);
       setup.logs = gpc_gp_labels(&data, mean, &setup.line, y);
       setup.y = y;
       finer.times = 2;
     }
     setup.rows = NULL;
-    if (use_rows && finer.times > 0 && (setup.line.g - 1) * finer.times < 1500)
+    if (use_rows && finer.times > 0 && (setup.line.g - 1) * finer.times < 1000)
       setup.rows = compress(&data, &setup.line, finer.times);
     status = gpc_gp_fit(&data, &setup, NULL, NULL, room(gpc_gp_fit_work(&data, &setup)), &state, &finer);
     finer.times += finer.times / 4;

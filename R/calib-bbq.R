@@ -81,4 +81,12 @@ describe.calib_bbq <- function(object) {
 }
 
 #' @export
-tidy.calib_bbq <- function(x, ...) tidy_points(x, bin_terms(x))
+parameters.calib_bbq <- function(object) tidy_points(object, bin_terms(object))
+
+#' @export
+object_fields.calib_bbq <- function(object) {
+  c(curve_fields(object), list(log_evidence = field("number", ova_count(object), na = TRUE)))
+}
+
+#' @export
+object_wrong.calib_bbq <- function(object) curve_wrong(object)

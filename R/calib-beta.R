@@ -84,4 +84,15 @@ describe.calib_beta <- function(object) {
 }
 
 #' @export
-tidy.calib_beta <- function(x, ...) tidy_scaling(x)
+parameters.calib_beta <- function(object) tidy_scaling(object)
+
+#' @export
+object_fields.calib_beta <- function(object) {
+  c(scaling_fields(object, 3L), list(
+    params = field("text", among = c("abm", "am", "ab")),
+    clip = field("number", low = 1e-300, high = 0.1)
+  ))
+}
+
+#' @export
+object_wrong.calib_beta <- function(object) scaling_wrong(object, c("a", "b", "c"))

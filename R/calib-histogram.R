@@ -67,4 +67,12 @@ describe.calib_histogram <- function(object) {
 }
 
 #' @export
-tidy.calib_histogram <- function(x, ...) tidy_points(x, bin_terms(x))
+parameters.calib_histogram <- function(object) tidy_points(object, bin_terms(object))
+
+#' @export
+object_fields.calib_histogram <- function(object) {
+  c(curve_fields(object, empty = TRUE), list(binning = field("text", among = c("width", "mass"))))
+}
+
+#' @export
+object_wrong.calib_histogram <- function(object) curve_wrong(object)

@@ -90,4 +90,14 @@ describe.calib_isotonic <- function(object) {
 }
 
 #' @export
-tidy.calib_isotonic <- function(x, ...) tidy_points(x, paste("at", signif(x$x, 4)))
+parameters.calib_isotonic <- function(object) {
+  tidy_points(object, paste("at", signif(object$x, 4)))
+}
+
+#' @export
+object_fields.calib_isotonic <- function(object) {
+  c(curve_fields(object), list(interpolate = field("flag")))
+}
+
+#' @export
+object_wrong.calib_isotonic <- function(object) curve_wrong(object)

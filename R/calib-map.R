@@ -26,9 +26,7 @@
 #' @export
 calib_map <- function(object, p = seq(0, 1, length.out = 101), level = 0.95, ...) {
   check_dots_empty(...)
-  if (!inherits(object, "calibrator")) {
-    stop_input("object", "must be a calibrator", "Give the result of calib_gp() or another calib_*().")
-  }
+  object <- check_object(object)
   p <- check_map_points(p)
   level <- check_number(level, "level", 1e-6, 1 - 1e-6)
   map <- if (length(object$classes) == 2) pair_map(object, p, level) else class_maps(object, p)

@@ -35,4 +35,10 @@ describe.calib_none <- function(object) {
 }
 
 #' @export
-latent.calib_none <- function(object, z, ...) latent_line(z, 1)
+latent.calib_none <- function(object, z, ...) {
+  check_object(object)
+  latent_line(z, 1)
+}
+
+#' @export
+object_fields.calib_none <- function(object) list()

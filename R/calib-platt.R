@@ -150,4 +150,33 @@ describe.calib_platt <- function(object) {
 }
 
 #' @export
-tidy.calib_platt <- function(x, ...) tidy_scaling(x)
+parameters.calib_platt <- function(object) tidy_scaling(object)
+
+#' @export
+object_fields.calib_platt <- function(object) {
+  c(scaling_fields(object, 2L), list(
+    targets = field("text", among = c("smoothed", "raw")), log_odds = field("flag"),
+    range = field("number", 2L * ova_count(object))
+  ))
+}
+
+#' @export
+object_wrong.calib_platt <- function(object) {
+  if (!object$log_odds && object$input == "logits") return("scores logits as they are")
+  scaling_wrong(object, c("slope", "intercept"))
+}
+
+scaling_fields <- function(object, terms) {
+  list(
+    coefficients = field("number", terms * ova_count(object)),
+    std_error = field("number", terms * ova_count(object), low = 0, na = TRUE),
+    log_lik = field("number", na = TRUE, optional = TRUE), fixed = field("text", NA, among = object$classes)
+  )
+}
+
+scaling_wrong <- function(object, terms) {
+  named <- list(terms, ova_classes(object))
+  if (!identical(dimnames(object$coefficients), named) || !identical(dimnames(object$std_error), named)) {
+    "has coefficients that are not those of its classes"
+  }
+}

@@ -72,9 +72,16 @@ calib_temperature <- function(scores, labels, input = c("auto", "probs", "logits
   new_calibrator("temperature", data, match.call(),
     converged = fit$status == "ok", iterations = fit$passes,
     temperature = 1 / fit$beta,
-    std_error = if (fit$status == "ok") sqrt(1 / fit$curvature) / fit$beta^2 else NA_real_,
+    std_error = if (fit$status == "ok") temperature_error(fit) else NA_real_,
     log_lik = -fit$loss, floor = if (latent$floored) fit$floor
   )
+}
+
+#' The standard error of T = 1/beta; NA where squares of the scores leave the range of doubles
+#' @noRd
+temperature_error <- function(fit) {
+  error <- sqrt(1 / fit$curvature) / fit$beta^2
+  if (is.finite(error)) error else NA_real_
 }
 
 warn_temperature <- function(fit) {
@@ -180,21 +187,34 @@ describe.calib_temperature <- function(object) {
 }
 
 #' @export
-latent.calib_temperature <- function(object, z, ...) latent_line(z, 1 / object$temperature)
+latent.calib_temperature <- function(object, z, ...) {
+  latent_line(z, 1 / check_object(object)$temperature)
+}
 
 #' @export
-tidy.calib_temperature <- function(x, ...) {
-  data.frame(term = "temperature", estimate = x$temperature, std.error = x$std_error)
+parameters.calib_temperature <- function(object) {
+  data.frame(term = "temperature", estimate = object$temperature, std.error = object$std_error)
 }
 
 #' @importFrom stats logLik
 #' @export
 logLik.calib_temperature <- function(object, ...) {
+  object <- check_object(object)
   structure(object$log_lik, df = 1, nobs = object$n, class = "logLik")
 }
 
 #' @importFrom stats vcov
 #' @export
 vcov.calib_temperature <- function(object, ...) {
+  object <- check_object(object)
   matrix(object$std_error^2, 1, 1, dimnames = list("temperature", "temperature"))
+}
+
+#' @export
+object_fields.calib_temperature <- function(object) {
+  list(
+    temperature = field("number", low = .Machine$double.xmin),
+    std_error = field("number", low = 0, na = TRUE), log_lik = field("number"),
+    floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE)
+  )
 }

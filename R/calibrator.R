@@ -1,6 +1,6 @@
 # The path that every calibrator takes. A method file offers calib_<x>(), which ends in
-# new_calibrator(), and S3 methods for the internal generics predict_probs() and describe();
-# everything a user calls on a fit is here.
+# new_calibrator(), and S3 methods for the internal generics predict_probs(), describe(),
+# parameters() and object_fields(); everything a user calls on a fit is here.
 
 #' Build the object every calibrator returns: plain vectors only
 #'
@@ -13,7 +13,7 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
     method = method, classes = data$classes, input = data$input, n = nrow(data$scores),
     call = slim_call(call, method), converged = converged, iterations = iterations, ...
   )
-  structure(c(fields, format = 1L), class = c(paste0("calib_", method), "calibrator"))
+  structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
 }
 
 #' A call without the data, and the function itself, that do.call() writes into it
@@ -48,6 +48,15 @@ predict_probs <- function(object, data) UseMethod("predict_probs")
 #' @noRd
 describe <- function(object) UseMethod("describe")
 
+#' What tidy() and coef() give: a data frame of term, estimate and std.error
+#' @noRd
+parameters <- function(object) UseMethod("parameters")
+
+#' @export
+parameters.default <- function(object) {
+  data.frame(term = character(), estimate = numeric(), std.error = numeric())
+}
+
 # Prediction ------------------------------------------------------------------------------
 
 #' Calibrated probabilities for new scores
@@ -71,6 +80,7 @@ describe <- function(object) UseMethod("describe")
 #' @export
 predict.calibrator <- function(object, newdata, type = c("prob", "class"), ..., threads = 1) {
   check_dots_empty(...)
+  object <- check_object(object)
   type <- check_choice(type, c("prob", "class"), "type")
   data <- prepare_newdata(object, newdata, threads)
   finish_probs(predict_probs(object, data), object, data, type)
@@ -130,6 +140,7 @@ NULL
 #' @rdname calibrator
 #' @export
 print.calibrator <- function(x, ...) {
+  x <- check_object(x, "x")
   about <- describe(x)
   cat("<", class(x)[1], "> ", about$title, "\n", sep = "")
   cat("  ", length(x$classes), " classes, ", format(x$n, big.mark = ","), " calibration rows of ",
@@ -142,6 +153,7 @@ print.calibrator <- function(x, ...) {
 #' @rdname calibrator
 #' @export
 summary.calibrator <- function(object, ...) {
+  object <- check_object(object)
   structure(list(fit = object, coefficients = tidy(object), glance = glance(object)),
     class = "summary.calibrator"
   )
@@ -175,17 +187,16 @@ coef.calibrator <- function(object, ...) {
 
 #' @rdname calibrator
 #' @export
-nobs.calibrator <- function(object, ...) object$n
+nobs.calibrator <- function(object, ...) check_object(object)$n
 
 #' @rdname calibrator
 #' @export
-tidy.calibrator <- function(x, ...) {
-  data.frame(term = character(), estimate = numeric(), std.error = numeric())
-}
+tidy.calibrator <- function(x, ...) parameters(check_object(x, "x"))
 
 #' @rdname calibrator
 #' @export
 glance.calibrator <- function(x, ...) {
+  x <- check_object(x, "x")
   data.frame(
     method = x$method, input = x$input, classes = length(x$classes), nobs = x$n,
     converged = x$converged, iterations = x$iterations,
@@ -196,6 +207,7 @@ glance.calibrator <- function(x, ...) {
 #' @rdname calibrator
 #' @export
 augment.calibrator <- function(x, newdata, data = NULL, ...) {
+  x <- check_object(x, "x")
   if (missing(newdata)) stop_input("newdata", "is missing", "Give the scores to calibrate.")
   scores <- newdata
   if (is.data.frame(newdata)) {
@@ -205,10 +217,9 @@ augment.calibrator <- function(x, newdata, data = NULL, ...) {
   if (is.null(data)) {
     data <- if (is.data.frame(newdata)) {
       newdata
-    } else if (is.matrix(newdata)) {
-      as.data.frame(newdata)
     } else {
-      data.frame(score = newdata)
+      data <- as_score_matrix(newdata, "newdata")
+      if (is.matrix(newdata)) as.data.frame(data) else data.frame(score = data[, 1])
     }
   }
   if (!is.data.frame(data)) stop_input("data", "must be a data frame", say_given(data))

@@ -14,17 +14,31 @@ ova_data <- function(data, threads, log_odds = FALSE) {
   k <- length(data$classes)
   counts <- class_weights(data$labels, data$weights, k)
   total <- sum(counts)
-  fixed <- counts == 0 | counts == total
-  constant <- ifelse(fixed, (counts + 1 / k) / (total + 1), NaN)
-  if (any(fixed)) warn_absent(data$classes, counts, total)
+  # A share that is lost in rounding is none: its logarithm is all that the maps would see.
+  fixed <- counts <= negligible * total | total - counts <= negligible * total
+  rate <- pmin(pmax((counts + 1 / k) / (total + 1), negligible), 1 - negligible)
+  constant <- ifelse(fixed, rate, NaN)
+  if (any(fixed)) warn_absent(data$classes, fixed & counts < total / 2, fixed & counts >= total / 2)
   scores <- data$scores
   if (log_odds) {
     scores <- .Call(C_log_odds, scores, data$input == "logits", threads)
+    check_square(scores)
   } else if (data$input == "logits") {
     scores <- .Call(C_softmax, scores, 1, -Inf, threads)
   }
   list(scores = scores, total = as.double(total), constant = if (k == 2) constant[2] else constant,
     fixed = data$classes[fixed])
+}
+
+#' Log-odds that are not infinite must not become so when they are squared
+#' @noRd
+check_square <- function(scores) {
+  ends <- range(0, scores, finite = TRUE)
+  size <- max(abs(ends))
+  if (size > 1e145) {
+    stop_input("scores", paste0("reach log-odds of ", format(size, digits = 2), ", too far to be squared"),
+      "Divide them by a constant.")
+  }
 }
 
 class_weights <- function(labels, weights, k) {
@@ -35,9 +49,11 @@ class_weights <- function(labels, weights, k) {
   counts
 }
 
-warn_absent <- function(classes, counts, total) {
-  absent <- classes[counts == 0]
-  always <- classes[counts == total]
+negligible <- 1e-15
+
+warn_absent <- function(classes, absent, always) {
+  absent <- classes[absent]
+  always <- classes[always]
   say <- c(
     if (length(always)) paste0("every calibration row is of class ", say_values(always)),
     if (length(absent) && !length(always)) {
@@ -101,11 +117,13 @@ say_points <- function(object, what) {
     format(stats::median(counts)), ")")
 }
 
-#' The classes the maps belong to
+#' The classes the maps belong to, and how many there are
 #' @noRd
-map_classes <- function(object) {
+ova_classes <- function(object) {
   if (length(object$classes) == 2) object$classes[2] else object$classes
 }
+
+ova_count <- function(object) length(ova_classes(object))
 
 #' One row per point: what it is called, and its value
 #' @noRd
@@ -130,4 +148,26 @@ bin_terms <- function(object) {
   opening <- rep("(", length(upper))
   opening[first] <- "["
   paste0(opening, lower, ", ", upper, "]")
+}
+
+# What objects must be --------------------------------------------------------------------
+
+#' Maps given by points; `empty` bins have none
+#' @noRd
+curve_fields <- function(object, empty = FALSE) {
+  list(
+    x = field("number", NULL, low = 0, high = 1), y = field("number", length(object$x), low = 0,
+      high = 1, na = empty),
+    start = field("integer", ova_count(object) + 1L, low = 0),
+    fixed = field("text", NA, among = object$classes)
+  )
+}
+
+curve_wrong <- function(object) {
+  start <- object$start
+  if (start[1] != 0 || start[length(start)] != length(object$x) || any(diff(start) < 1)) {
+    return("has maps whose points are incomplete")
+  }
+  falls <- which(diff(object$x) <= 0)
+  if (!all(falls %in% start)) "has maps whose points are not in order"
 }

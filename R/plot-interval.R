@@ -34,9 +34,11 @@
 plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, classes = 4, rows = NULL,
                           n_draws = 1000, base_size = 9) {
   check_dots_empty(...)
+  if (missing(newdata)) stop_input("newdata", "is missing", "Give the scores of the rows to draw.")
   if (!inherits(object, "calib_gp")) {
     stop_input("object", "must be a fit of calib_gp(), which alone has intervals", say_given(object))
   }
+  object <- check_object(object)
   level <- check_level(level, "level")
   base_size <- check_number(base_size, "base_size", 1, 100)
   classes <- check_count(classes, "classes")

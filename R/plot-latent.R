@@ -54,6 +54,7 @@ plot_latent <- function(x, ..., compare = NULL, level = 0.95, range = NULL, hist
   if (missing(x)) stop_input("x", "is missing", "Give a fit of calib_gp(), or a named list of fits.")
   has_map <- function(x) inherits(x, c("calib_gp", "calib_temperature", "calib_none"))
   fits <- as_named_list(x, has_map, "x", "a fit with a latent map")
+  fits <- lapply(fits, check_object, arg = "x")
   if (!is.null(level)) level <- check_level(level, "level")
   base_size <- check_number(base_size, "base_size", 1, 100)
   plan <- latent_plan(fits, compare, range)
@@ -90,7 +91,7 @@ latent_plan <- function(fits, compare, range) {
     stop_input("x", paste0("has fits whose maps work on different scales: centred and raw scores, or ",
       "raw probabilities (mean = \"log\")"), "Draw them apart.")
   }
-  seen <- if (length(gps)) gps[[1]]$scores_seen
+  seen <- if (length(gps) && gps[[1]]$scores_seen$rows > 0) gps[[1]]$scores_seen
   if (is.null(range)) {
     ends <- lapply(gps, function(fit) fit$scores_seen$breaks)
     range <- if (length(gps)) base::range(unlist(ends)) else c(-10, 10)

@@ -30,6 +30,7 @@ plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size 
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give a calibrator, or a named list of them.")
   fits <- as_named_list(x, function(x) inherits(x, "calibrator"), "x", "a calibrator")
+  fits <- lapply(fits, check_object, arg = "x")
   level <- check_level(level, "level")
   points <- check_count(points, "points", 2, 1e5)
   base_size <- check_number(base_size, "base_size", 1, 100)

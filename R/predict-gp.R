@@ -43,6 +43,7 @@ predict.calib_gp <- function(object, newdata,
                              approx = c("delta", "mean", "mc"), n_draws = NULL, level = 0.95,
                              independent = FALSE, ..., threads = 1) {
   check_dots_empty(...)
+  object <- check_object(object)
   types <- c("prob", "class", "latent", "interval", "draws")
   type <- check_choice(type, types, "type")
   approx <- check_choice(approx, c("delta", "mean", "mc"), "approx")
@@ -227,6 +228,7 @@ predict_probs.calib_gp <- function(object, data) {
 
 #' @export
 latent.calib_gp <- function(object, z, ...) {
+  object <- check_object(object)
   if (!is.numeric(z) || anyNA(z) || any(is.infinite(z))) {
     stop_input("z", "must be numeric and finite", say_given(z))
   }
@@ -289,6 +291,7 @@ describe.calib_gp <- function(object) {
 #' @rdname calibrator
 #' @export
 summary.calib_gp <- function(object, ...) {
+  object <- check_object(object)
   out <- summary.calibrator(object)
   at <- seq(object$range[1], object$range[2], length.out = 200)
   if (object$mean == "log") at <- pmax(at, .Machine$double.xmin)
@@ -318,16 +321,61 @@ print.summary.calib_gp <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname calibrator
 #' @export
-tidy.calib_gp <- function(x, ...) {
-  keep <- if (x$mean == "log") names(x$hyper) != "slope" else TRUE
-  data.frame(term = names(x$hyper)[keep], estimate = unname(x$hyper)[keep],
-    std.error = NA_real_)
+parameters.calib_gp <- function(object) {
+  hyper <- object$hyper
+  keep <- if (object$mean == "log") names(hyper) != "slope" else TRUE
+  data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep], std.error = NA_real_)
 }
 
 #' @rdname calibrator
 #' @export
 glance.calib_gp <- function(x, ...) {
+  x <- check_object(x, "x")
   cbind(glance.calibrator(x), elbo = x$elbo, passes = x$passes, edf = gp_edf(x))
+}
+
+# What objects must be --------------------------------------------------------------------
+
+#' @export
+object_fields.calib_gp <- function(object) {
+  size <- length(object$inducing)
+  # squares of these must neither overflow nor vanish
+  list(
+    elbo = field("number"), hyper = field("number", 4L, low = 0, high = 1e150),
+    inducing = field("number", NULL, low = -1e150, high = 1e150), q_mean = field("number", size),
+    q_cov = field("number", size^2), passes = field("whole", low = 0),
+    mean = field("text", among = c("linear", "identity", "log")),
+    covariance = field("text", among = c("full", "diag")), center = field("flag"),
+    floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
+    range = field("number", 2L), monotone = field("flag"), changed = field("whole", low = 0)
+  )
+}
+
+#' @export
+object_wrong.calib_gp <- function(object) {
+  hyper <- object$hyper
+  size <- length(object$inducing)
+  if (!identical(names(hyper), c("variance", "lengthscale", "noise", "slope"))) {
+    return("has hyperparameters without their names")
+  }
+  if (hyper[["variance"]] <= 0 || hyper[["lengthscale"]] < 1e-150 || hyper[["slope"]] <= 0) {
+    return("has hyperparameters out of range")
+  }
+  if (object$range[1] > object$range[2]) return("has a range that is not in order")
+  if (object$mean == "log" && (object$center || object$input != "probs")) {
+    return("has a log mean, but not of raw probabilities")
+  }
+  if (size < 2 || anyDuplicated(object$inducing)) return("has inducing inputs that coincide")
+  # the places of a lookup table: fits have a few hundred
+  if (diff(range(object$inducing)) > 1e4 * hyper[["lengthscale"]]) {
+    return("has a lengthscale far below the range of its inducing inputs")
+  }
+  cov <- object$q_cov
+  if (!identical(dim(cov), c(size, size)) || !isSymmetric(cov, tol = 1e-8) ||
+    inherits(try(chol(cov), silent = TRUE), "try-error")) {
+    return("has a posterior covariance that is none")
+  }
+  wrong <- seen_wrong(object$scores_seen)
+  if (length(wrong)) paste0("has a field `scores_seen` that ", wrong)
 }

@@ -37,3 +37,33 @@ scores_seen <- function(data, z, mean, floor, shift, range, threads) {
   )
   list(kept = kept, slope = if (seen$status %in% c("ok", "upper", "lower")) seen$beta else NA_real_)
 }
+
+#' For a fit of a version that kept nothing: the range alone, resting on no rows
+#' @noRd
+nothing_seen <- function(object) {
+  logs <- identical(object$mean, "log")
+  ends <- object$range
+  if (logs && is.numeric(ends)) ends <- log(pmax(ends, .Machine$double.xmin))
+  if (length(ends) == 2 && isTRUE(ends[2] <= ends[1])) ends <- ends[1] + c(-0.5, 0.5)
+  list(scale = if (logs) "log" else "score", breaks = ends, true = numeric(seen_bins),
+    other = numeric(seen_bins), beyond = c(true = 0, other = 0), temperature = NA_real_, rows = 0L)
+}
+
+seen_fields <- list(
+  scale = field("text", among = c("score", "log")), breaks = field("number", 2L),
+  true = field("number", NULL, low = 0), beyond = field("number", 2L, low = 0, high = 1),
+  temperature = field("number", low = 0, na = TRUE), rows = field("whole", low = 0)
+)
+
+#' @return text, or NULL.
+#' @noRd
+seen_wrong <- function(seen) {
+  if (!is.list(seen)) return("is missing")
+  fields <- c(seen_fields, list(other = field("number", length(seen$true), low = 0)))
+  for (name in names(fields)) {
+    wrong <- field_wrong(seen[[name]], fields[[name]])
+    if (length(wrong)) return(paste0("has a `", name, "` that ", wrong))
+  }
+  if (seen$breaks[1] >= seen$breaks[2]) return("has breaks that are not in order")
+  if (!identical(names(seen$beyond), c("true", "other"))) "has shares without names"
+}

@@ -256,6 +256,8 @@ gpc_status gpc_temperature_fit(const gpc_temperature_data *data, double start, d
       log_gap += w * log(gap);
       used += w;
       narrowest = fmin(narrowest, gap);
+      /* top - mean is at least this, which rounding of the mean may hide */
+      widest = fmax(widest, gap / (double)data->k);
     }
   }
   gpc_temperature_result none = {1.0, p.total * log((double)data->k), 0.0,
@@ -263,7 +265,9 @@ gpc_status gpc_temperature_fit(const gpc_temperature_data *data, double start, d
   *result = none;
   if (used == 0.0) /* all scores of every row are equal */
     return GPC_FLAT;
-  p.low = fmax(log(1e-6) - log(widest), -690.0);
+  if (!isfinite(slope_at_zero) || !isfinite(widest) || !isfinite(log_gap))
+    return GPC_NOT_FINITE; /* sums or differences of huge scores */
+  p.low = fmin(fmax(log(1e-6) - log(widest), -690.0), 689.0);
   p.high =
       fmin(log(750.0) - log(narrowest), 690.0); /* all other probabilities are 0 there */
   if (slope_at_zero >= 0.0) {                   /* L is convex: it only grows with beta */

@@ -298,7 +298,7 @@ test_that("a damaged object is an error, not a crash", {
   for (start in list(fit$start + 1L, rev(fit$start), c(fit$start[1:4], 1000000L), fit$start[1:3])) {
     bad <- fit
     bad$start <- start
-    expect_error(predict(bad, new), "internal error")
+    expect_error(predict(bad, new), class = "gpcalib_error_object")
   }
 })
 

@@ -1,0 +1,135 @@
+# Calibrators come back from files, from other versions and from other hands: each is looked at
+# before anything is computed from it. A method says in object_fields() what it needs; the rest is
+# the same for all.
+
+object_format <- 2L # what new_calibrator() writes; see upgrade_object()
+
+#' A calibrator as this version knows it, or an error of class gpcalib_error_object
+#'
+#' Costs as much as looking once at every number of the object.
+#' @return the object, upgraded if it was of an older format.
+#' @noRd
+check_object <- function(object, arg = "object") {
+  if (!inherits(object, "calibrator")) {
+    stop_input(arg, "must be a calibrator", "Give the result of calib_gp() or another calib_*().")
+  }
+  if (!is.list(object)) stop_object(arg, "is no list")
+  names <- names(object)
+  if (is.null(names) || anyNA(names) || anyDuplicated(names)) {
+    stop_object(arg, "has fields without a name, or a name twice")
+  }
+  check_format(object, arg)
+  check_fields(object, common_fields, arg)
+  if (!inherits(object, paste0("calib_", object$method)) ||
+    is.null(utils::getS3method("object_fields", paste0("calib_", object$method), optional = TRUE,
+      envir = environment()))) {
+    stop_object(arg, paste0("of class ", class(object)[1], " is of no method known here"))
+  }
+  if (anyNA(object$classes) || anyDuplicated(object$classes)) {
+    stop_object(arg, "has classes that are missing or not distinct")
+  }
+  object <- upgrade_object(object)
+  check_fields(object, object_fields(object), arg)
+  wrong <- object_wrong(object)
+  if (length(wrong)) stop_object(arg, wrong[1])
+  object
+}
+
+stop_object <- function(arg, what) {
+  stop(errorCondition(paste0("`", arg, "` ", what, ": it was changed, or its file is damaged. Fit the ",
+    "calibrator again."), class = c("gpcalib_error_object", "gpcalib_error_input", "gpcalib_error"),
+    call = NULL))
+}
+
+#' @noRd
+check_format <- function(object, arg) {
+  format <- object$format
+  if (!is.numeric(format) || length(format) != 1 || is.na(format) || format < 1 ||
+    format != floor(format)) {
+    stop_object(arg, "does not say of which format it is")
+  }
+  if (format > object_format) {
+    stop(errorCondition(paste0("`", arg, "` was saved by a newer version of gpcalib (format ",
+      format, ", known here: up to ", object_format, "). Update the package."),
+      class = c("gpcalib_error_object", "gpcalib_error_input", "gpcalib_error"), call = NULL))
+  }
+}
+
+#' Objects of older formats
+#'
+#' Format 2 (the first with pictures) knows where the calibration scores of a calib_gp() lay; those
+#' of format 1 may not, which `rows = 0` says.
+#' @noRd
+upgrade_object <- function(object) {
+  if (object$format < 2L && object$method == "gp" && is.null(object$scores_seen)) {
+    object$scores_seen <- nothing_seen(object)
+  }
+  object$format <- object_format
+  object
+}
+
+# What a field must be ----------------------------------------------------------------------
+
+#' The rule for one field
+#'
+#' @param kind "number" (double), "integer", "whole" (either of them), "flag" or "text".
+#' @param size how many values, NULL for one or more, NA for any; @param low,high limits of numbers;
+#' @param na whether values may be missing; @param among the texts allowed; @param optional whether
+#'   the field may be NULL.
+#' @noRd
+field <- function(kind, size = 1L, low = -Inf, high = Inf, na = FALSE, among = NULL,
+                  optional = FALSE) {
+  list(kind = kind, size = size, low = low, high = high, na = na, among = among, optional = optional)
+}
+
+common_fields <- list(
+  method = field("text"), classes = field("text", NULL), input = field("text", among = c("probs", "logits")),
+  n = field("whole", low = 1), converged = field("flag"), iterations = field("whole", low = 0)
+)
+
+#' What a method's objects hold beside the common fields: a named list of field()s
+#' @noRd
+object_fields <- function(object) UseMethod("object_fields")
+
+#' What is wrong with an object whose fields are all right by themselves: text, or NULL
+#' @noRd
+object_wrong <- function(object) UseMethod("object_wrong")
+
+#' @export
+object_wrong.default <- function(object) NULL
+
+check_fields <- function(object, fields, arg) {
+  if (length(object$classes) < 2) stop_object(arg, "has fewer than two classes")
+  for (name in names(fields)) {
+    wrong <- field_wrong(object[[name]], fields[[name]])
+    if (length(wrong)) stop_object(arg, paste0("has a field `", name, "` that ", wrong))
+  }
+}
+
+#' @return text, or NULL when the value is as the rule says.
+#' @noRd
+field_wrong <- function(x, rule) {
+  if (is.null(x)) return(if (!rule$optional) "is missing")
+  type <- switch(rule$kind, number = is.double(x), integer = is.integer(x),
+    whole = is.numeric(x), flag = is.logical(x),
+    text = is.character(x))
+  if (!type || is.object(x)) return("is of another type")
+  if (isTRUE(length(x) != rule$size)) return("is of another length")
+  if (is.null(rule$size) && !length(x)) return("is empty")
+  if (rule$kind %in% c("flag", "text")) {
+    if (anyNA(x) && !rule$na) return("has missing values")
+    if (!is.null(rule$among) && !all(x %in% rule$among)) return("has unknown values")
+    return(NULL)
+  }
+  if (!length(x)) return(NULL)
+  if (anyNA(x)) {
+    if (!rule$na) return("has missing values")
+    x <- x[!is.na(x)]
+    if (!length(x)) return(NULL)
+  }
+  ends <- range(x)
+  if (any(is.infinite(ends)) || ends[1] < rule$low || ends[2] > rule$high) {
+    return("has values out of range")
+  }
+  if (rule$kind == "whole" && any(x != floor(x))) return("has values that are not whole")
+}

@@ -1,0 +1,151 @@
+# Objects from files, other versions and other hands.
+
+data3 <- oracle_data(120, 3, seed = 5)
+y3 <- factor(c("a", "b", "c")[data3$y])
+p2 <- oracle_softmax(data3$z)[, 2]
+y2 <- factor(data3$y == 2)
+make <- list(gp = calib_gp, temperature = calib_temperature, platt = calib_platt,
+  isotonic = calib_isotonic, beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram,
+  none = calib_none)
+fits <- c(
+  lapply(make, function(f) f(data3$z, y3)),
+  lapply(stats::setNames(make, paste0(names(make), "_pair")), function(f) f(p2, y2))
+)
+newdata_of <- function(fit) if (length(fit$classes) == 2) p2[1:4] else data3$z[1:4, ]
+
+# Every way from a calibrator to a number or a picture
+ways <- list(
+  predict = function(x, new) predict(x, new), class = function(x, new) predict(x, new, type = "class"),
+  print = function(x, new) utils::capture.output(print(x)),
+  summary = function(x, new) utils::capture.output(print(summary(x))), coef = function(x, new) coef(x),
+  nobs = function(x, new) nobs(x), tidy = function(x, new) tidy(x), glance = function(x, new) glance(x),
+  augment = function(x, new) augment(x, new), map = function(x, new) calib_map(x, c(0, 0.5, 1)),
+  latent = function(x, new) latent(x, 0.5), autoplot = function(x, new) autoplot(x),
+  log_lik = function(x, new) stats::logLik(x), vcov = function(x, new) stats::vcov(x)
+)
+has_way <- function(fit, way) switch(way,
+  latent = inherits(fit, c("calib_gp", "calib_temperature", "calib_none")),
+  log_lik = , vcov = inherits(fit, "calib_temperature"),
+  map = , autoplot = length(fit$classes) == 2, TRUE)
+
+test_that("objects as they are made pass, and stay what they are", {
+  for (fit in fits) {
+    expect_identical(check_object(fit), fit)
+    expect_identical(check_object(unserialize(serialize(fit, NULL))), fit)
+  }
+})
+
+test_that("a newer format is refused by name, an unknown one as damage", {
+  for (fit in fits) {
+    fit$format <- 99L
+    for (way in names(ways)) {
+      if (!has_way(fit, way)) next
+      expect_error(ways[[way]](fit, newdata_of(fit)), "newer version of gpcalib \\(format 99",
+        class = "gpcalib_error_object")
+    }
+  }
+  for (format in list(NULL, NA, "1", 0L, 1.5, 1:2)) {
+    fit <- fits$none
+    fit["format"] <- list(format)
+    expect_error(predict(fit, data3$z), "of which format", class = "gpcalib_error_object")
+  }
+})
+
+test_that("objects of format 1 are upgraded and predict what they did", {
+  old <- readRDS(test_path("fixtures", "format-1.rds"))
+  expect_identical(old$fits$gp$format, 1L)
+  expect_null(old$fits$gp$scores_seen)
+  for (name in c("gp", "temperature")) {
+    expect_equal(predict(old$fits[[name]], old$newdata), old$probs[[name]], tolerance = 1e-6)
+    expect_s3_class(autoplot(old$fits[[name]]), "ggplot")
+    expect_output(print(summary(old$fits[[name]])), "calibration rows")
+    expect_identical(check_object(old$fits[[name]])$format, object_format)
+  }
+  expect_equal(predict(old$fits$log, old$p), old$probs_log, tolerance = 1e-6)
+  picture <- autoplot(old$fits$log)
+  expect_silent(ggplot2::ggplot_build(picture))
+  # nothing was seen: no histogram
+  expect_null(picture$facet$params$rows)
+})
+
+# Damage ----------------------------------------------------------------------------------
+
+valid_answer <- function(way, value, fit) {
+  if (way != "predict") return(TRUE)
+  is.matrix(value) && all(is.finite(value)) && all(abs(rowSums(value) - 1) < 1e-8)
+}
+
+damage <- list(
+  gone = function(x) NULL, short = function(x) x[-1], empty = function(x) x[0],
+  missing = function(x) replace(x, 1, NA), infinite = function(x) replace(x, 1, Inf),
+  minus = function(x) if (is.numeric(x)) -abs(x) - 1 else "?", huge = function(x) if (is.numeric(x)) x * NA + 1e300 else x,
+  text = function(x) rep("x", max(1, length(x))), list = function(x) list(x),
+  factor = function(x) factor(seq_along(x)), twice = function(x) c(x, x),
+  nan = function(x) if (is.double(x)) x * NaN else NaN
+)
+
+test_that("every field, damaged in every way, gives an error of ours or a valid answer", {
+  refused <- 0
+  for (name in names(fits)) {
+    for (field in setdiff(names(fits[[name]]), "call")) {
+      for (how in names(damage)) {
+        fit <- unclass(fits[[name]])
+        fit[field] <- list(damage[[how]](fit[[field]]))
+        fit <- structure(fit, class = class(fits[[name]]))
+        for (way in c("predict", "print", "coef")) {
+          value <- suppressWarnings(tryCatch(ways[[way]](fit, newdata_of(fits[[name]])),
+            error = identity))
+          label <- paste(name, field, how, way)
+          if (inherits(value, "error")) {
+            if (!inherits(value, "gpcalib_error")) fail(paste0(label, ": ", conditionMessage(value)))
+            refused <- refused + 1
+          } else if (!valid_answer(way, value, fit)) {
+            fail(paste0(label, ": no valid answer"))
+          }
+        }
+      }
+    }
+  }
+  expect_gt(refused, 3000)
+})
+
+test_that("damage of the whole object is named", {
+  fit <- fits$gp
+  expect_object <- function(x, text) {
+    expect_error(predict(x, data3$z), text, class = "gpcalib_error_object")
+    expect_error(predict(x, data3$z), class = "gpcalib_error_input")
+  }
+  whole <- class(fit)
+  expect_object(structure(1:3, class = whole), "is no list")
+  expect_object(structure(list(), class = whole), "without a name")
+  expect_object(structure(c(unclass(fit), list(n = 3L)), class = whole), "a name twice")
+  expect_object(structure(unclass(fit), class = c("calib_new", "calibrator")), "no method known")
+  expect_object(structure(replace(unclass(fit), "method", "platt"), class = whole), "no method known")
+  expect_object(replace(fit, "classes", list(c("a", "a", "b"))), "not distinct")
+  expect_object(replace(fit, "classes", list("a")), "fewer than two")
+  expect_object(replace(fit, "q_cov", list(-fit$q_cov)), "covariance that is none")
+  expect_object(replace(fit, "q_cov", list(fit$q_cov + upper.tri(fit$q_cov))), "covariance that is none")
+  expect_object(replace(fit, "hyper", list(unname(fit$hyper))), "without their names")
+  expect_object(replace(fit, "hyper", list(replace(fit$hyper, "lengthscale", 1e-9))), "lengthscale far below")
+  expect_object(replace(fit, "range", list(rev(fit$range))), "not in order")
+  expect_object(replace(fit, "mean", list("log")), "log mean")
+  expect_object(replace(fit, "inducing", list(rep(1, length(fit$inducing)))), "coincide")
+  expect_object(replace(fit, "scores_seen", list(fit$scores_seen[-2])), "scores_seen")
+  curve <- fits$isotonic
+  expect_object(replace(curve, "x", list(rev(curve$x))), "not in order")
+  expect_object(replace(curve, "start", list(rev(curve$start))), "incomplete")
+  expect_object(replace(curve, "start", list(curve$start * 2L)), "incomplete")
+  platt <- fits$platt
+  expect_object(replace(platt, "coefficients", list(t(platt$coefficients))), "not those of its classes")
+  expect_object(replace(platt, "log_odds", list(FALSE)), "logits as they are")
+  expect_error(calib_map(1), class = "gpcalib_error_input")
+})
+
+test_that("nothing is read of an object that is truncated at any place", {
+  for (fit in fits) {
+    for (keep in seq_len(length(fit) - 1)) {
+      cut <- structure(unclass(fit)[seq_len(keep)], class = class(fit))
+      expect_error(predict(cut, newdata_of(fit)), class = "gpcalib_error_object")
+    }
+  }
+})

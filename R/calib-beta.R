@@ -24,7 +24,7 @@
 #' can push scores outwards as well as inwards, and differently near 0 and near 1. It keeps the order
 #' of two-class scores, and can leave alone what is calibrated already.
 #'
-#' What it cannot do: three numbers do not follow every map ([calib_isotonic()] and
+#' What it cannot do: three numbers do not follow every map ([calib_isotonic()] and, for several classes,
 #' [calib_gp()] do), and scores of exactly 0 or 1 have a strong say.
 #'
 #' @inheritSection calib_isotonic More than two classes

@@ -27,6 +27,14 @@
 #' `center = FALSE, covariance = "diag", inducing = 10, optimize_inducing = TRUE`, with
 #' `predict(approx = "mc", n_draws = 100)`.
 #'
+#' # When to use it, and what it cannot do
+#' It is made for several classes and for classifiers whose confidence is wrong in a way that a
+#' temperature cannot mend; where a temperature is enough it hardly differs from one. All classes
+#' share one map, so that it cannot prefer one of them: with two classes p and 1 - p are treated alike,
+#' and 1/2 stays 1/2. Where the frequencies of the classes have shifted between training and
+#' calibration, or one of two classes is favoured, take [calib_platt()], [calib_beta()] or
+#' [calib_isotonic()].
+#'
 #' # Zeros
 #' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
 #' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
@@ -54,19 +62,20 @@
 #' @param hyper Named values to hold fixed, any of `variance`, `lengthscale`, `noise` (a
 #'   variance) and `slope`. The noise is held at 1e-6 unless given.
 #' @param control A list made by [gp_control()].
-#' @param ... Not used.
+#' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_gp", "calibrator")` with, beside the fields of every
 #'   calibrator: `elbo`, `hyper` (named: variance, lengthscale, noise, slope), `inducing`,
 #'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (how often the data were
 #'   read; `passes_floor` those spent on other floors), `mean`, `covariance`, `center`, `floor`,
 #'   `range` (of the scores seen), and `monotone`, `changed` (whether the map is increasing there,
-#'   and how many calibration rows change their most likely class), and `scores_seen` (a histogram
+#'   and how many calibration rows change their most likely class), `slope_sd`, `slope_cross` (the
+#'   standard deviation of an estimated slope, and how `q_mean` moves with it), and `scores_seen` (a histogram
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
 #'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
 #' @references
 #' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
 #' classification. *Proceedings of AISTATS*, PMLR 108, 178-190.
-#' @seealso `vignette("methods")` for the equations.
+#' @seealso `vignette("methods", package = "gpcalib")` for the equations.
 #' @family calibrators
 #' @examples
 #' fit <- calib_gp(letters_nn$cal$scores, letters_nn$cal$labels)
@@ -79,6 +88,9 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
                      mean = c("linear", "identity", "log", "auto"), center = NULL, floor = NULL,
                      covariance = c("full", "diag"), inducing = NULL, optimize_inducing = FALSE,
                      hyper = NULL, control = gp_control(), ...) {
+  if ("threads" %in% ...names()) {
+    stop_input("threads", "is no argument of calib_gp()", "Use control = gp_control(threads = 2).")
+  }
   check_dots_empty(...)
   spec <- list(
     mean = check_choice(mean, c("linear", "identity", "log", "auto"), "mean"),
@@ -103,7 +115,8 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     hyper = fit$hyper, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
     covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
-    monotone = fit$monotone, changed = fit$changed, status = fit$status, scores_seen = fit$seen
+    monotone = fit$monotone, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
+    slope_sd = min(sqrt(fit$slope_var), 10 * fit$slope), slope_cross = fit$slope_cross
   )
 }
 

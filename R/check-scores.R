@@ -87,7 +87,15 @@ stop_not_probs <- function(scan, x, arg) {
 #' Scores taken for logits that look as if they were meant as probabilities
 #' @noRd
 warn_near_probs <- function(scan, x, arg) {
-  if (ncol(x) == 1 || nrow(x) == 0 || scan$lowest < -probs_slack || scan$highest > 100.1) return()
+  if (nrow(x) == 0 || scan$lowest < -probs_slack || scan$highest > 100.1) return()
+  if (ncol(x) == 1) {
+    # Log-odds that are never negative but often large are hardly log-odds.
+    if (nrow(x) >= 10 && stats::quantile(x, 0.9) > 10) {
+      warn_gpcalib("input", paste0("`", arg, "` look like percentages: taken as log-odds. Divide ",
+        "them by 100, or pass input = \"logits\" if they are not."))
+    }
+    return()
+  }
   scan <- scan_rows(x, 1L, "sum")
   sums <- stats::median(scan$sum)
   like <- if (scan$highest <= 1 + probs_slack && abs(sums - 1) < 0.1) {

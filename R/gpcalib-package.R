@@ -56,7 +56,9 @@ ggplot2::autoplot
 #' every row sums to 1, both within 0.001, and for logits otherwise; the decision is kept in
 #' the fitted object and printed. Probabilities are then clamped to \[0, 1\] and their rows
 #' divided by their sum (rows that sum to 1 within 1e-10 are left as they are). Exact zeros and
-#' ones are data and stay. A logit of `-Inf` rules a class out; other infinite values are
+#' ones are data and stay. A logit of `-Inf` rules a class out:
+#' it counts as a probability of 0, which calibration may raise a little, as it does other
+#' probabilities of 0; other infinite values are
 #' errors.
 #'
 #' A single column stands for the class it is named after; without a name, or with another one, for

@@ -137,7 +137,7 @@ latent_curves <- function(plan, level) {
   fit_curve <- function(fit, name) {
     if (!inherits(fit, "calib_gp")) return(curve(name, shifted(function(at) latent(fit, at)$mean), NA))
     variance <- .Call(C_centred, own(x), own(average$z), average$p, fit$inducing,
-      unname(fit$hyper), fit$q_cov)
+      unname(fit$hyper), fit$q_cov) + slope_variance(fit, x, average)
     curve(name, shifted(function(at) latent(fit, own(at))$mean), sqrt(variance))
   }
   names <- names(plan$fits)
@@ -148,6 +148,20 @@ latent_curves <- function(plan, level) {
   curves <- do.call(rbind, unname(parts))
   curves$map <- factor(curves$map, levels = unique(curves$map))
   curves
+}
+
+#' What the slope's own uncertainty adds to that of the map less its average
+#'
+#' By a unit of the slope the map moves by z + a(z)'slope_cross, which is a latent map itself.
+#' @noRd
+slope_variance <- function(fit, x, average) {
+  if (is.null(fit$slope_sd) || fit$slope_sd == 0) return(0)
+  hyper <- fit$hyper
+  hyper[["slope"]] <- 1
+  move <- function(z) {
+    .Call(C_gp_latent, z, fit$inducing, unname(hyper), fit$slope_cross, fit$q_cov, FALSE)$mean
+  }
+  (fit$slope_sd * (move(x) - sum(average$p * move(average$z))))^2
 }
 
 latent_name <- function(fit) if (inherits(fit, "calib_none")) "Identity" else "Temperature scaling"

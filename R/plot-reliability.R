@@ -75,7 +75,8 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, b
   known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes"))
   bad <- if (length(dots) && is.null(names(dots))) "" else setdiff(names(dots), known)
   if (length(bad)) {
-    stop_input("...", "has arguments that reliability_table() does not know",
+    stop_input("...", paste0("has arguments that reliability_table() does not know",
+      if (any(nzchar(bad))) paste0(": ", paste(bad[nzchar(bad)], collapse = ", "))),
       paste0("It takes ", paste(known, collapse = ", "), ", by name."))
   }
   by_class <- isTRUE(dots$type %in% c("classwise", "top_label"))

@@ -17,12 +17,18 @@
 #' @param independent For `approx = "mc"`: give every latent value noise of its own instead of
 #'   drawing functions, as in the paper. Kept for comparison; it changes the most likely class of
 #'   some rows.
-#' @param ... Not used.
+#' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @details
 #' A function is drawn as \eqn{g(z) = \mu(z) + a(z)'v + \sqrt{\rho(z)}\,e_k}{g(z) = mu(z) + a(z)'v
 #' + sqrt(rho(z)) e_k}, v from the variational posterior and shared by all rows, \eqn{e_k}{e_k} one
 #' per class, so that the latent values of a row have their joint posterior covariance. Draws use
 #' R's generator: [set.seed()] governs them.
+#'
+#' The slope a of the linear prior mean is estimated. Intervals and draws take its uncertainty into
+#' account, by the curvature of the bound (and `fit$slope_sd` holds it); without it the intervals of a
+#' fit that needs no more than a temperature would be far too short. Probabilities, and `"latent"`, are
+#' those of the posterior given the slope. An interval is for the calibrated probability itself, that
+#' is, for the map; it does not say what the next label will be.
 #'
 #' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out:
 #' beside it the row mean would leave nothing of the other scores.
@@ -65,7 +71,7 @@ predict.calib_gp <- function(object, newdata,
     }))
   }
   if (type == "draws") {
-    draws <- gp_draws(object, at, n_draws, FALSE, TRUE, data$threads)
+    draws <- gp_all_draws(object, at, n_draws, data$threads)
     draws <- array(draws, c(nrow(at$z), ncol(at$z), n_draws + n_draws %% 2))
     return(structure(draws[, , seq_len(n_draws), drop = FALSE], dimnames = c(dims, list(NULL))))
   }
@@ -184,18 +190,33 @@ gp_probs <- function(object, at, approx, n_draws, independent, threads) {
     return(.Call(C_gp_predict, at$z, at$floor, at$shift, object$inducing, at$hyper,
       object$q_mean, object$q_cov, at$log_mean, match(approx, c("mean", "delta")) - 1L, threads))
   }
-  probs <- gp_draws(object, at, n_draws, independent, FALSE, threads)
+  probs <- gp_draws(object, at, n_draws, independent, threads)
   matrix(probs, nrow(at$z))
 }
 
-#' Function draws (antithetic pairs), averaged or all; `independent` in blocks of rows
+#' Functions to draw (antithetic pairs) for intervals and draws: with a slope that was estimated
+#'
+#' With the slope the whitened mean moves by `slope_cross`; x is in units of the root of q_cov.
+#' @return list: `x` [m x pairs], `e` [k x pairs], `tilt` [pairs] of the slope, or NULL.
 #' @noRd
-gp_draws <- function(object, at, n_draws, independent, keep, threads) {
+gp_functions <- function(object, at, pairs) {
+  out <- list(x = stats::rnorm(length(object$inducing) * pairs),
+    e = stats::rnorm(ncol(at$z) * pairs), tilt = NULL)
+  if (is.null(object$slope_sd) || object$slope_sd == 0) return(out)
+  out$tilt <- object$slope_sd * stats::rnorm(pairs)
+  move <- forwardsolve(t(chol(object$q_cov)), object$slope_cross)
+  out$x <- out$x + as.vector(outer(move, out$tilt))
+  out
+}
+
+#' Averages over function draws; `independent` in blocks of rows
+#' @noRd
+gp_draws <- function(object, at, n_draws, independent, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   size <- length(object$inducing)
   call <- function(z, shift, x, e) {
     .Call(C_gp_draws, z, at$floor, shift, object$inducing, at$hyper, object$q_mean,
-      object$q_cov, at$log_mean, x, e, independent, keep, threads)
+      object$q_cov, at$log_mean, x, e, NULL, independent, FALSE, threads)
   }
   if (!independent) {
     x <- stats::rnorm(size * pairs)
@@ -212,11 +233,15 @@ gp_draws <- function(object, at, n_draws, independent, keep, threads) {
 }
 
 gp_interval <- function(object, at, n_draws, level, threads) {
-  pairs <- (n_draws + 1L) %/% 2L
-  x <- stats::rnorm(length(object$inducing) * pairs)
-  e <- stats::rnorm(ncol(at$z) * pairs)
+  f <- gp_functions(object, at, (n_draws + 1L) %/% 2L)
   .Call(C_gp_interval, at$z, at$floor, at$shift, object$inducing, at$hyper, object$q_mean,
-    object$q_cov, at$log_mean, x, e, (1 - level) / 2, (1 + level) / 2, threads)
+    object$q_cov, at$log_mean, f$x, f$e, f$tilt, (1 - level) / 2, (1 + level) / 2, threads)
+}
+
+gp_all_draws <- function(object, at, n_draws, threads) {
+  f <- gp_functions(object, at, (n_draws + 1L) %/% 2L)
+  .Call(C_gp_draws, at$z, at$floor, at$shift, object$inducing, at$hyper, object$q_mean,
+    object$q_cov, at$log_mean, f$x, f$e, f$tilt, FALSE, TRUE, threads)
 }
 
 #' @export
@@ -281,6 +306,10 @@ describe.calib_gp <- function(object) {
     paste0("bound ", format(object$elbo, digits = 6), " after ", object$passes,
       " passes; effective degrees of freedom ", format(gp_edf(object), digits = 2))
   )
+  if (object$changed > 0) {
+    lines <- c(lines, paste0("not increasing: ", say_count(object$changed, "calibration row"),
+      " change their most likely class"))
+  }
   if (!is.null(object$floor)) {
     lines <- c(lines, paste0("probabilities below ", format(object$floor, digits = 2),
       " count as that much (zeros occurred)"))
@@ -325,7 +354,9 @@ print.summary.calib_gp <- function(x, ...) {
 parameters.calib_gp <- function(object) {
   hyper <- object$hyper
   keep <- if (object$mean == "log") names(hyper) != "slope" else TRUE
-  data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep], std.error = NA_real_)
+  sd <- if (is.null(object$slope_sd) || object$slope_sd == 0) NA_real_ else object$slope_sd
+  data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep],
+    std.error = ifelse(names(hyper)[keep] == "slope", sd, NA_real_))
 }
 
 #' @rdname calibrator
@@ -348,7 +379,9 @@ object_fields.calib_gp <- function(object) {
     mean = field("text", among = c("linear", "identity", "log")),
     covariance = field("text", among = c("full", "diag")), center = field("flag"),
     floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
-    range = field("number", 2L), monotone = field("flag"), changed = field("whole", low = 0)
+    range = field("number", 2L), monotone = field("flag"), changed = field("whole", low = 0),
+    slope_sd = field("number", low = 0, optional = TRUE),
+    slope_cross = field("number", size, optional = TRUE)
   )
 }
 

@@ -134,6 +134,7 @@ print.calib_study <- function(x, digits = 4, ...) {
     print_one_set(table, digits)
   } else {
     print_sets(table, digits)
+    cat("In brackets: standard deviations over the splits.\n")
   }
   cat("* best, or within one standard error of the best (",
     if (any(attr(table, "higher")[levels(table$metric)])) {

@@ -1,6 +1,6 @@
 /* gp_draws.c: softmaxes of drawn functions; see gp_predict.h. With v = m +- U x the two
- * functions of a pair are phi + d and phi - d, d(z) = x'U'a(z), so that one table look-up
- * and one exp serve both: exp(phi +- d) = s E or s / E. */
+ * functions of a pair are phi + d and phi - d, d(z) = x'U'a(z) + tilt z, so that one
+ * table look-up and one exp serve both: exp(phi +- d) = s E or s / E. */
 #include "fastexp.h"
 #include "gp_predict.h"
 
@@ -12,10 +12,11 @@
 typedef struct {
   double *s, *sd, *u; /* [k][ROWS] exp(phi - top), sqrt(rho) (or sqrt(c)), place */
   double *up, *down;  /* [k][ROWS] the pair's exponentials */
+  double *z;          /* [k][ROWS] */
   int *at;            /* [k][ROWS] */
 } block_work;
 
-static size_t block_doubles(size_t k) { return 6 * k * ROWS; }
+static size_t block_doubles(size_t k) { return 7 * k * ROWS; }
 
 size_t gpc_gp_draws_work(const gpc_gp_lookup *lookup, size_t k, size_t pairs,
                          int threads) {
@@ -28,7 +29,8 @@ static void carve(size_t k, double *block, block_work *t) {
   t->u = t->sd + k * ROWS;
   t->up = t->u + k * ROWS;
   t->down = t->up + k * ROWS;
-  t->at = (int *)(void *)(t->down + k * ROWS);
+  t->z = t->down + k * ROWS;
+  t->at = (int *)(void *)(t->z + k * ROWS);
 }
 
 static inline double clamp(double x, double high) {
@@ -58,6 +60,7 @@ static void prepare_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
       t->at[at] = (int)y;
       t->u[at] = y - (double)(int)y;
       t->sd[at] = sqrt(var);
+      t->z[at] = z;
       t->s[at] = phi;
       top[i] = phi > top[i] ? phi : top[i];
     }
@@ -69,8 +72,8 @@ static void prepare_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
 
 /* up, down := s exp(+-d), and 1 / their sums. */
 static void pair_sums(size_t k, size_t rows, const double *table, const double *e,
-                      size_t e_row, size_t e_class, block_work *t, double *up_inv,
-                      double *down_inv) {
+                      size_t e_row, size_t e_class, double tilt, block_work *t,
+                      double *up_inv, double *down_inv) {
   double up_sum[ROWS] = {0}, down_sum[ROWS] = {0};
   for (size_t j = 0; j < k; j++) {
     double *up = t->up + j * ROWS, *down = t->down + j * ROWS;
@@ -84,6 +87,9 @@ static void pair_sums(size_t k, size_t rows, const double *table, const double *
     if (e)
       for (size_t i = 0; i < rows; i++)
         d[i] += sd[i] * e[i * e_row + j * e_class];
+    if (tilt != 0.0)
+      for (size_t i = 0; i < rows; i++)
+        d[i] += tilt * (t->z[j * ROWS + i] - t->z[i]); /* constants do not matter */
     for (size_t i = 0; i < rows; i++) /* beyond any sensible draw, but finite */
       d[i] = d[i] < -300.0 ? -300.0 : d[i] > 300.0 ? 300.0 : d[i];
 #pragma omp simd
@@ -104,8 +110,8 @@ static void pair_sums(size_t k, size_t rows, const double *table, const double *
 static void draw_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
                        size_t origin, size_t first, size_t rows, size_t count,
                        size_t pairs, const double *tables, const double *e,
-                       int independent, double each, block_work *t, double *p,
-                       double *all) {
+                       const double *tilt, int independent, double each, block_work *t,
+                       double *p, double *all) {
   const size_t k = data->k;
   double up_inv[ROWS], down_inv[ROWS];
   prepare_block(data, lookup, origin + first, rows, independent, t);
@@ -113,7 +119,7 @@ static void draw_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
     /* e: [k x pairs] shared by the rows, or [count x k x pairs] */
     const double *noise = e ? e + (independent ? d * count * k + first : d * k) : NULL;
     pair_sums(k, rows, tables + d * lookup->nodes, noise, independent ? 1 : 0,
-              independent ? count : 1, t, up_inv, down_inv);
+              independent ? count : 1, tilt ? tilt[d] : 0.0, t, up_inv, down_inv);
     for (size_t j = 0; j < k; j++) {
       const double *up = t->up + j * ROWS, *down = t->down + j * ROWS;
       if (all) {
@@ -134,7 +140,8 @@ static void draw_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
 
 void gpc_gp_draws(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t first,
                   size_t count, size_t pairs, const double *x, const double *e,
-                  int independent, double each, double *work, double *p, double *all) {
+                  const double *tilt, int independent, double each, double *work,
+                  double *p, double *all) {
   const size_t m = lookup->m, nodes = lookup->nodes, blocks = (count + ROWS - 1) / ROWS;
   const int threads = data->threads;
   double *tables = work, *rest = work + pairs * nodes;
@@ -153,8 +160,8 @@ void gpc_gp_draws(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t f
     size_t to = blocks * (size_t)(part + 1) / (size_t)threads;
     for (size_t b = from; b < to; b++) {
       size_t at = b * ROWS, rows = count - at < ROWS ? count - at : ROWS;
-      draw_block(data, lookup, first, at, rows, count, pairs, tables, e, independent,
-                 each, &t, p, all);
+      draw_block(data, lookup, first, at, rows, count, pairs, tables, e, tilt,
+                 independent, each, &t, p, all);
     }
   }
 }

@@ -104,8 +104,14 @@ static int too_few(gpc_visit_work *t, double promise, int short_steps,
   return status != GPC_OK || t->there.at.value - spare->value > WORTH_MORE;
 }
 
+static void know_slope(gpc_visit_work *t, gpc_gp_state *state) {
+  if (state->slope_cross && t->setup->slope_free)
+    state->slope_var = gpc_visit_slope(t, &t->here, state->slope_cross);
+}
+
 /* At the optimum: is the line fine enough to have found it? */
 static gpc_status finish(gpc_visit_work *t, gpc_gp_state *state, gpc_gp_finer *finer) {
+  know_slope(t, state);
   if (!t->setup->may_halve ||
       gpc_visit_line_error(t, &t->here) <= LINE_ERROR * fabs(state->elbo))
     return GPC_OK;
@@ -202,5 +208,6 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_po
     }
   }
   report(&t.here, m, state);
+  know_slope(&t, state);
   return GPC_NOT_CONVERGED;
 }

@@ -35,6 +35,10 @@ typedef struct {
   double promise; /* gain that the last surrogate still promised */
   int passes, steps;
   int warm; /* q_mean and q_cov are a start worth keeping */
+  /* Out, where the slope is free: its posterior variance by the curvature at the optimum
+   * (0 elsewhere), and slope_cross [m] (or NULL): how q_mean moves with it. */
+  double slope_var;
+  double *slope_cross;
 } gpc_gp_state;
 
 /* What a TOO_COARSE asks for: */

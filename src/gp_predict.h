@@ -79,11 +79,13 @@ double gpc_gp_logistic_normal(double mean, double var);
  * `each` times the sum over the 2 * pairs draws to p [count x k] for rows first .. first
  * + count of data; with `all` [count x k x 2 pairs] every draw is kept instead. With
  * independent != 0, e is [count x k x pairs] and stands for the whole deviation, of
- * variance c (the paper's way). work: gpc_gp_draws_work(). */
+ * variance c (the paper's way). tilt [pairs] (or NULL) is added to the slope in the one
+ * draw of a pair and subtracted in the other. work: gpc_gp_draws_work(). */
 size_t gpc_gp_draws_work(const gpc_gp_lookup *lookup, size_t k, size_t pairs,
                          int threads);
 void gpc_gp_draws(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t first,
                   size_t count, size_t pairs, const double *x, const double *e,
-                  int independent, double each, double *work, double *p, double *all);
+                  const double *tilt, int independent, double each, double *work,
+                  double *p, double *all);
 
 #endif

@@ -273,6 +273,32 @@ gpc_status gpc_visit_point(gpc_visit_work *t, int plain, gpc_visit *v) {
   return status == GPC_OK && !isfinite(v->elbo) ? GPC_NOT_FINITE : status;
 }
 
+double gpc_visit_slope(gpc_visit_work *t, const gpc_visit *v, double *cross) {
+  const size_t n = t->live, m = t->m;
+  double *b = t->c, *wz = t->live_as; /* free between passes: [g], [live x m] */
+  memset(cross, 0, m * sizeof(double));
+  if (set_features(t, v) != GPC_OK)
+    return 0.0;
+  gpc_basis_eval(&t->basis, n, t->live_nodes, t->live_a, t->rho);
+  set_curvature(v, t);
+  gpc_symm(n, m, t->w, t->live_a, t->qa);
+  gpc_symm(n, 1, t->w, t->live_nodes, wz);
+  gpc_gemm(1, 0, m, m, n, 1.0, t->live_a, t->qa, 0.0, t->chol);
+  for (size_t i = 0; i < m; i++)
+    t->chol[i + m * i] += 1.0;
+  if (gpc_chol(m, 0.0, t->chol) != GPC_OK)
+    return 0.0;
+  gpc_gemm(1, 0, m, 1, n, 1.0, t->live_a, wz, 0.0, b);
+  const double own = dot(n, t->live_nodes, wz);
+  memcpy(cross, b, m * sizeof(double));
+  gpc_chol_solve(m, t->chol, cross);
+  const double left = own - dot(m, b, cross);
+  const int known = left > 1e-10 * own;
+  for (size_t i = 0; i < m; i++)
+    cross[i] = known ? -cross[i] : 0.0;
+  return known ? 1.0 / left : 0.0;
+}
+
 double gpc_visit_line_error(gpc_visit_work *t, const gpc_visit *v) {
   const gpc_gp_setup *setup = t->setup;
   const size_t g = t->g, m = t->m, half = GPC_STENCIL / 2;

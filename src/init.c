@@ -27,11 +27,11 @@ SEXP r_gp_centre(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP thre
 SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
                   SEXP q_cov, SEXP log_mean, SEXP approx, SEXP threads);
 SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
-                SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP independent, SEXP keep,
-                SEXP threads);
+                SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP tilt, SEXP independent,
+                SEXP keep, SEXP threads);
 SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
-                   SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP lower, SEXP upper,
-                   SEXP threads);
+                   SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP tilt, SEXP lower,
+                   SEXP upper, SEXP threads);
 SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
                  SEXP log_mean);
 SEXP r_gp_latent_rows(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper,
@@ -75,8 +75,8 @@ static const R_CallMethodDef calls[] = {
     CALL(gp_fit, 7),
     CALL(gp_centre, 6),
     CALL(gp_predict, 10),
-    CALL(gp_draws, 13),
-    CALL(gp_interval, 13),
+    CALL(gp_draws, 14),
+    CALL(gp_interval, 14),
     CALL(gp_latent, 6),
     CALL(gp_latent_rows, 9),
     CALL(seen, 11),

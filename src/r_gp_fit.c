@@ -37,6 +37,7 @@ static void poll_fit(void *data) {
   }
 }
 
+/* NULL where the compressed rows would be much larger than the scores. */
 static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t times) {
   gpc_rows *rows = (gpc_rows *)R_alloc(1, sizeof(gpc_rows));
   gpc_line fine = gpc_line_refine(line, times);
@@ -45,6 +46,10 @@ static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t 
   rows->value_at = (size_t *)R_alloc(data->n, sizeof(size_t));
   rows->stretch_at = (size_t *)R_alloc(data->n, sizeof(size_t));
   gpc_rows_layout(data, line, times, work, rows, &values, &pairs);
+  /* a fit of much data shall not take much more memory than they do */
+  const double scores = (double)data->n * (double)data->k;
+  if (scores > 2e6 && (double)values > 1.4 * scores)
+    return NULL;
   rows->value = r_work(values);
   rows->stretch = r_work_int(2 * pairs);
   rows->stretches = r_work_int(data->n);
@@ -123,10 +128,10 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   SEXP starts = element(options, "start_lengthscale");
   setup.start_l = r_doubles(starts, "start_lengthscale", -1);
   setup.starts = (size_t)XLENGTH(starts);
-  static const char *names[] = {"status", "elbo",   "variance", "lengthscale",
-                                "noise",  "slope",  "inducing", "q_mean",
-                                "q_cov",  "passes", "steps",    "promise",
-                                "route",  "nodes",  "fine",     ""};
+  static const char *names[] = {
+      "status",   "elbo",   "variance", "lengthscale", "noise",       "slope",
+      "inducing", "q_mean", "q_cov",    "passes",      "steps",       "promise",
+      "route",    "nodes",  "fine",     "slope_var",   "slope_cross", ""};
   SEXP out = PROTECT(r_named_list(names));
   SEXP w = Rf_allocVector(REALSXP, (R_xlen_t)m);
   SET_VECTOR_ELT(out, 6, w);
@@ -144,6 +149,10 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   state.point.inducing = REAL(w);
   state.point.q_mean = REAL(q_mean);
   state.point.q_cov = REAL(q_cov);
+  SEXP cross = Rf_allocVector(REALSXP, (R_xlen_t)m);
+  SET_VECTOR_ELT(out, 16, cross);
+  memset(REAL(cross), 0, m * sizeof(double));
+  state.slope_cross = REAL(cross);
   memset(REAL(q_mean), 0, m * sizeof(double));
   memset(REAL(q_cov), 0, m * m * sizeof(double));
   SEXP q_start = element(options, "q_mean");
@@ -179,6 +188,7 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   SET_VECTOR_ELT(out, 3, Rf_ScalarReal(state.point.hyper.l));
   SET_VECTOR_ELT(out, 4, Rf_ScalarReal(state.point.hyper.sn2));
   SET_VECTOR_ELT(out, 5, Rf_ScalarReal(state.point.slope));
+  SET_VECTOR_ELT(out, 15, Rf_ScalarReal(state.slope_var));
   SET_VECTOR_ELT(out, 9, Rf_ScalarInteger(state.passes));
   SET_VECTOR_ELT(out, 10, Rf_ScalarInteger(state.steps));
   SET_VECTOR_ELT(out, 11, Rf_ScalarReal(state.promise));

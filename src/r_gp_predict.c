@@ -177,8 +177,8 @@ static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fi
       for (size_t i = 0; i < count; i++)
         z[i + count * j] = gpc_gp_score(data, row[i], j);
     memset(out, 0, count * k * sizeof(double));
-    gpc_gp_draws(&part, lookup, 0, count, pairs, x, e, 0, 0.5 / (double)pairs, work, out,
-                 NULL);
+    gpc_gp_draws(&part, lookup, 0, count, pairs, x, e, NULL, 0, 0.5 / (double)pairs, work,
+                 out, NULL);
     for (size_t j = 0; j < k; j++)
       for (size_t i = 0; i < count; i++)
         p[row[i] + n * j] = fmax(out[i + count * j], DBL_MIN);
@@ -211,8 +211,8 @@ SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEX
 /* Averages over function draws: x [m x pairs] and e as in gp_predict.h come from R's
  * generator. keep: all draws as an array [n x k x 2 pairs]. */
 SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
-                SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP independent, SEXP keep,
-                SEXP threads) {
+                SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP tilt, SEXP independent,
+                SEXP keep, SEXP threads) {
   gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
   gpc_gp_lookup lookup = make_lookup(&fit);
@@ -220,6 +220,7 @@ SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP 
   const size_t n = data.n, k = data.k, m = fit.basis.m, pairs = (size_t)XLENGTH(x) / m;
   const double *xs = r_doubles(x, "x", (R_xlen_t)(m * pairs));
   const double *es = r_doubles(e, "e", (R_xlen_t)(apart ? n * k * pairs : k * pairs));
+  const double *tilts = r_doubles_or_null(tilt, "tilt", (R_xlen_t)pairs);
   const size_t size = n * k * (all ? 2 * pairs : 1);
   SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)size));
   double *p = REAL(out);
@@ -232,8 +233,9 @@ SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP 
   for (size_t first = 0; first < pairs; first += step) {
     size_t some = pairs - first < step ? pairs - first : step;
     R_CheckUserInterrupt();
-    gpc_gp_draws(&data, &lookup, 0, n, some, xs + first * m, es + first * k, apart, each,
-                 work, all ? NULL : p, all ? p : NULL);
+    gpc_gp_draws(&data, &lookup, 0, n, some, xs + first * m, es + first * k,
+                 tilts ? tilts + first : NULL, apart, each, work, all ? NULL : p,
+                 all ? p : NULL);
   }
   UNPROTECT(1);
   return out;
@@ -264,14 +266,15 @@ SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
 
 /* Quantiles at lower and upper of the function draws: [n x k x 2]. */
 SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
-                   SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP lower, SEXP upper,
-                   SEXP threads) {
+                   SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP tilt, SEXP lower,
+                   SEXP upper, SEXP threads) {
   gpc_gp_data data = unpack_scores(z, floor, shift, threads);
   gpc_gp_fitted fit = unpack_fit(inducing, hyper, q_mean, q_cov, log_mean);
   gpc_gp_lookup lookup = make_lookup(&fit);
   const size_t n = data.n, k = data.k, m = fit.basis.m, pairs = (size_t)XLENGTH(x) / m;
   const double *xs = r_doubles(x, "x", (R_xlen_t)(m * pairs));
   const double *es = r_doubles(e, "e", (R_xlen_t)(k * pairs));
+  const double *tilts = r_doubles_or_null(tilt, "tilt", (R_xlen_t)pairs);
   const double low = r_number(lower, "lower"), high = r_number(upper, "upper");
   SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * k)));
   size_t rows = INTERVAL_DOUBLES / (k * 2 * pairs);
@@ -281,7 +284,8 @@ SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SE
   for (size_t first = 0; first < n; first += rows) {
     const size_t count = n - first < rows ? n - first : rows;
     R_CheckUserInterrupt();
-    gpc_gp_draws(&data, &lookup, first, count, pairs, xs, es, 0, 0.0, work, NULL, all);
+    gpc_gp_draws(&data, &lookup, first, count, pairs, xs, es, tilts, 0, 0.0, work, NULL,
+                 all);
     for (size_t j = 0; j < k; j++)
       for (size_t i = 0; i < count; i++) {
         for (size_t d = 0; d < 2 * pairs; d++)

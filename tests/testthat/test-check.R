@@ -355,3 +355,12 @@ test_that("a forked child does not hang after threads were used", {
   if (is.null(out)) tools::pskill(job$pid, tools::SIGKILL)
   expect_identical(out[[1]], one)
 })
+
+test_that("percentages in a vector are noticed", {
+  set.seed(1)
+  p <- runif(50)
+  y <- rbinom(50, 1, p)
+  expect_warning(calib_platt(100 * p, y), "percentages", class = "gpcalib_warning_input")
+  expect_silent(calib_platt(100 * p, y, input = "logits"))
+  expect_silent(calib_platt(abs(rnorm(50)), y))
+})

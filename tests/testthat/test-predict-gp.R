@@ -237,3 +237,58 @@ test_that("intervals of many classes need little memory at a time", {
   expect_equal(dim(ends), c(3, 2000, 3))
   expect_true(all(ends[, , "lower"] <= ends[, , "upper"]))
 })
+
+test_that("intervals know that the slope was estimated", {
+  set.seed(14)
+  x <- rnorm(500, 0, 1.5)
+  y <- factor(rbinom(500, 1, plogis(x)), 0:1)
+  fit <- calib_gp(cbind(0, 2 * x), y)
+  line <- calib_temperature(cbind(0, 2 * x), y)
+  # where the process adds nothing, its slope is 1/T, and so is the standard error
+  expect_lt(fit$hyper[["variance"]], 0.05)
+  expect_equal(fit$slope_sd, line$std_error / line$temperature^2, tolerance = 0.05)
+  expect_equal(tidy(fit)$std.error[4], fit$slope_sd)
+  at <- c(-3, 1, 4)
+  ends <- predict(fit, cbind(0, at), type = "interval", n_draws = 20000)[, 2, ]
+  wald <- plogis(outer(at, 1 / line$temperature + c(-1.96, 1.96) * fit$slope_sd))
+  expect_equal(unname(ends[, c("lower", "upper")]), t(apply(wald, 1, sort)), tolerance = 0.02)
+  draws <- predict(fit, cbind(0, at), type = "draws", n_draws = 20000)
+  expect_equal(unname(apply(draws[, 2, ], 1, quantile, 0.975)), unname(ends[, "upper"]),
+    tolerance = 0.02)
+  # a slope that is held is known
+  held <- calib_gp(cbind(0, 2 * x), y, hyper = c(slope = 0.5))
+  expect_identical(held$slope_sd, 0)
+  expect_lt(diff(predict(held, cbind(0, 4), type = "interval")[1, 2, 2:3]), 0.02)
+})
+
+test_that("the slope's variance is that of the joint curvature", {
+  set.seed(15)
+  d <- bent_data(300, 4)
+  fit <- calib_gp(d$scores, d$labels)
+  z <- d$scores - rowMeans(d$scores)
+  precision <- diag(c(rep(1, length(fit$inducing)), 0))
+  for (n in seq_len(nrow(z))) {
+    f <- oracle_features(z[n, ], fit$inducing, fit$hyper)
+    s <- oracle_soft(oracle_row(z[n, ], fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)$phi)
+    x <- rbind(f$a, z[n, ])
+    precision <- precision + x %*% (diag(s) - tcrossprod(s)) %*% t(x)
+  }
+  cov <- solve(precision)
+  last <- nrow(cov)
+  expect_equal(fit$slope_sd, sqrt(cov[last, last]), tolerance = 1e-4)
+  expect_equal(fit$slope_cross, cov[-last, last] / cov[last, last], tolerance = 1e-3)
+})
+
+test_that("intervals cover the truth about as often as they say", {
+  hits <- NULL
+  set.seed(16)
+  for (i in 1:40) {
+    z <- matrix(rnorm(400 * 3, sd = 3), 400)
+    p <- exp(z / 1.7) / rowSums(exp(z / 1.7))
+    y <- max.col(z / 1.7 - log(-log(matrix(runif(1200), 400))))
+    fit <- suppressWarnings(calib_gp(z[1:390, ], y[1:390]))
+    ends <- suppressWarnings(predict(fit, z[391:400, ], type = "interval"))
+    hits <- c(hits, mean(ends[, , "lower"] <= p[391:400, ] & p[391:400, ] <= ends[, , "upper"]))
+  }
+  expect_gt(mean(hits), 0.85)
+})

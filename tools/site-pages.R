@@ -91,6 +91,7 @@ finish_pages <- function(files) {
     page <- paste0(parts[[i]]$text, c(math[owner == i], ""), collapse = "")
     page <- gsub("<table", "<div class=\"table-scroll\"><table", page, fixed = TRUE)
     page <- gsub("</table>", "</table></div>", page, fixed = TRUE)
+    page <- gsub("<img src=\"\" class=\"logo\"[^>]*>", "", page) # there is none
     page <- write_contents(page)
     outside <- regmatches(page, gregexpr("<(script|link|img)\\b[^>]*(src|href)=\"(https?:|file:|//)[^>]*>", page))[[1]]
     if (length(outside)) stop(files[i], " fetches from elsewhere: ", outside[1], call. = FALSE)

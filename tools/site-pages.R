@@ -64,7 +64,10 @@ write_contents <- function(page) {
   }, "")
   heads <- heads[!is.na(id)]
   id <- id[!is.na(id)]
-  if (!length(heads)) return(page)
+  if (!length(heads)) {
+    xml2::xml_remove(nav)
+    return(as.character(html, options = "format"))
+  }
   list <- xml2::xml_add_child(nav, "ul", class = "nav nav-pills flex-column")
   inner <- NULL
   for (i in seq_along(heads)) {

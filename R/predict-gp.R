@@ -17,6 +17,8 @@
 #' @param independent For `approx = "mc"`: give every latent value noise of its own instead of
 #'   drawing functions, as in the paper. Kept for comparison; it changes the most likely class of
 #'   some rows.
+#' @param vary_slope For `"interval"` and `"draws"`: draw the slope of the linear prior mean as well,
+#'   or take it as known?
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @details
 #' A function is drawn as \eqn{g(z) = \mu(z) + a(z)'v + \sqrt{\rho(z)}\,e_k}{g(z) = mu(z) + a(z)'v
@@ -24,10 +26,10 @@
 #' per class, so that the latent values of a row have their joint posterior covariance. Draws use
 #' R's generator: [set.seed()] governs them.
 #'
-#' The slope a of the linear prior mean is estimated. Intervals and draws take its uncertainty into
-#' account, by the curvature of the bound (and `fit$slope_sd` holds it); without it the intervals of a
-#' fit that needs no more than a temperature would be far too short. Probabilities, and `"latent"`, are
-#' those of the posterior given the slope. An interval is for the calibrated probability itself, that
+#' The slope a of the linear prior mean is estimated. Intervals take its uncertainty into account, by
+#' the curvature of the bound (`fit$slope_sd` holds it); without it the intervals of a fit that needs
+#' no more than a temperature would be far too short. Probabilities, `"latent"` and, unless
+#' `vary_slope = TRUE`, `"draws"` are those of the process given the slope. An interval is for the calibrated probability itself, that
 #' is, for the map; it does not say what the next label will be.
 #'
 #' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out:
@@ -47,12 +49,14 @@
 predict.calib_gp <- function(object, newdata,
                              type = c("prob", "class", "latent", "interval", "draws"),
                              approx = c("delta", "mean", "mc"), n_draws = NULL, level = 0.95,
-                             independent = FALSE, ..., threads = 1) {
+                             independent = FALSE, vary_slope = type == "interval", ...,
+                             threads = 1) {
   check_dots_empty(...)
   object <- check_object(object)
   types <- c("prob", "class", "latent", "interval", "draws")
   type <- check_choice(type, types, "type")
   approx <- check_choice(approx, c("delta", "mean", "mc"), "approx")
+  vary_slope <- check_flag(vary_slope, "vary_slope")
   independent <- check_flag(independent, "independent")
   level <- check_number(level, "level", 0.001, 0.9999)
   if (is.null(n_draws)) n_draws <- if (type %in% c("interval", "draws")) 1000 else 100
@@ -71,12 +75,12 @@ predict.calib_gp <- function(object, newdata,
     }))
   }
   if (type == "draws") {
-    draws <- gp_all_draws(object, at, n_draws, data$threads)
+    draws <- gp_all_draws(object, at, n_draws, vary_slope, data$threads)
     draws <- array(draws, c(nrow(at$z), ncol(at$z), n_draws + n_draws %% 2))
     return(structure(draws[, , seq_len(n_draws), drop = FALSE], dimnames = c(dims, list(NULL))))
   }
   if (type == "interval") {
-    ends <- gp_interval(object, at, n_draws, level, data$threads)
+    ends <- gp_interval(object, at, n_draws, level, vary_slope, data$threads)
     estimate <- gp_probs(object, at, "delta", n_draws, FALSE, data$threads)
     return(array(c(estimate, ends), c(dim(estimate), 3),
       dimnames = c(dims, list(c("estimate", "lower", "upper")))))
@@ -199,10 +203,10 @@ gp_probs <- function(object, at, approx, n_draws, independent, threads) {
 #' With the slope the whitened mean moves by `slope_cross`; x is in units of the root of q_cov.
 #' @return list: `x` [m x pairs], `e` [k x pairs], `tilt` [pairs] of the slope, or NULL.
 #' @noRd
-gp_functions <- function(object, at, pairs) {
+gp_functions <- function(object, at, pairs, vary_slope) {
   out <- list(x = stats::rnorm(length(object$inducing) * pairs),
     e = stats::rnorm(ncol(at$z) * pairs), tilt = NULL)
-  if (is.null(object$slope_sd) || object$slope_sd == 0) return(out)
+  if (!vary_slope || is.null(object$slope_sd) || object$slope_sd == 0) return(out)
   out$tilt <- object$slope_sd * stats::rnorm(pairs)
   move <- forwardsolve(t(chol(object$q_cov)), object$slope_cross)
   out$x <- out$x + as.vector(outer(move, out$tilt))
@@ -232,14 +236,14 @@ gp_draws <- function(object, at, n_draws, independent, threads) {
   do.call(rbind, parts)
 }
 
-gp_interval <- function(object, at, n_draws, level, threads) {
-  f <- gp_functions(object, at, (n_draws + 1L) %/% 2L)
+gp_interval <- function(object, at, n_draws, level, vary_slope, threads) {
+  f <- gp_functions(object, at, (n_draws + 1L) %/% 2L, vary_slope)
   .Call(C_gp_interval, at$z, at$floor, at$shift, object$inducing, at$hyper, object$q_mean,
     object$q_cov, at$log_mean, f$x, f$e, f$tilt, (1 - level) / 2, (1 + level) / 2, threads)
 }
 
-gp_all_draws <- function(object, at, n_draws, threads) {
-  f <- gp_functions(object, at, (n_draws + 1L) %/% 2L)
+gp_all_draws <- function(object, at, n_draws, vary_slope, threads) {
+  f <- gp_functions(object, at, (n_draws + 1L) %/% 2L, vary_slope)
   .Call(C_gp_draws, at$z, at$floor, at$shift, object$inducing, at$hyper, object$q_mean,
     object$q_cov, at$log_mean, f$x, f$e, f$tilt, FALSE, TRUE, threads)
 }

@@ -92,7 +92,9 @@ test_that("the band is the posterior of the map less its average", {
   k <- function(a, b) h[["variance"]] * exp(-outer(a, b, "-")^2 / (2 * h[["lengthscale"]]^2))
   root <- t(chol(k(fit$inducing, fit$inducing) + diag(h[["noise"]], length(fit$inducing))))
   v <- fit$q_mean + t(chol(fit$q_cov)) %*% matrix(rnorm(length(fit$inducing) * 4000), ncol = 4000)
-  draws <- function(z) t(forwardsolve(root, k(fit$inducing, z))) %*% v
+  tilt <- fit$slope_sd * rnorm(4000)
+  v <- v + outer(fit$slope_cross, tilt)
+  draws <- function(z) t(forwardsolve(root, k(fit$inducing, z))) %*% v + outer(z, tilt)
   centred <- draws(got$z) - rep(colSums(p * draws(at)), each = nrow(got))
   half <- (got$conf.high - got$conf.low) / 2
   expect_equal(half, qnorm(.95) * apply(centred, 1, sd), tolerance = .05)

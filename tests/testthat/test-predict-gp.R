@@ -252,7 +252,7 @@ test_that("intervals know that the slope was estimated", {
   ends <- predict(fit, cbind(0, at), type = "interval", n_draws = 20000)[, 2, ]
   wald <- plogis(outer(at, 1 / line$temperature + c(-1.96, 1.96) * fit$slope_sd))
   expect_equal(unname(ends[, c("lower", "upper")]), t(apply(wald, 1, sort)), tolerance = 0.02)
-  draws <- predict(fit, cbind(0, at), type = "draws", n_draws = 20000)
+  draws <- predict(fit, cbind(0, at), type = "draws", n_draws = 20000, vary_slope = TRUE)
   expect_equal(unname(apply(draws[, 2, ], 1, quantile, 0.975)), unname(ends[, "upper"]),
     tolerance = 0.02)
   # a slope that is held is known

@@ -59,6 +59,13 @@ test_that("temperature scaling survives scores at the limits of doubles", {
   expect_true(is.finite(fit$temperature) && fit$temperature > 0)
 })
 
+test_that("no scores at all are no reason to warn", {
+  fit <- calib_temperature(data3$z[, 1], data3$y == 1, input = "logits")
+  expect_silent(p <- predict(fit, numeric()))
+  expect_identical(dim(p), c(0L, 2L))
+  expect_silent(augment(fit, numeric()))
+})
+
 test_that("augment() takes matrices of any class, and plot_interval() asks for newdata", {
   fit <- calib_platt(data3$z, y3)
   votes <- structure(data3$z, class = c("matrix", "votes"))

@@ -118,8 +118,25 @@ gpc_status gpc_gp_lookup_fill(const gpc_gp_fitted *fit, double *work,
   return status;
 }
 
+/* The same for a large sd as P(t < d), t logistic and independent of d: the mean of
+ * Phi((mean - t) / sd) over t takes no more steps the larger sd is. The poles of t's
+ * density lie pi off the real line: the error of the rule is about exp(-2 pi^2 / h). */
+static double wide_logistic_normal(double mean, double sd) {
+  const double h = 0.6;
+  double sum = 0.0, total = 0.0;
+  const int steps = (int)ceil(fmin(fabs(mean) + 40.0, 745.0) / h);
+  for (int i = -steps; i <= steps; i++) {
+    double t = (double)i * h, e = exp(-fabs(t)), weight = e / ((1.0 + e) * (1.0 + e));
+    sum += weight * 0.5 * erfc((t - mean) / (sd * M_SQRT2));
+    total += weight;
+  }
+  return sum / total;
+}
+
 double gpc_gp_logistic_normal(double mean, double var) {
-  double sd = sqrt(var);
+  double sd = var > 0.0 ? sqrt(var) : 0.0; /* rounding may leave less than nothing */
+  if (sd > 8.0)
+    return wide_logistic_normal(mean, sd);
   /* the nearest pole of the integrand lies pi / sd off the real line: the error of the
    * rule is about exp(-2 pi (pi / sd) / h) */
   double h = fmin(0.25, 2.0 * M_PI * M_PI / (sd * 27.0)), sum = 0.0, total = 0.0;
@@ -136,13 +153,15 @@ double gpc_gp_logistic_normal(double mean, double var) {
 
 size_t gpc_gp_predict_two_work(size_t m) { return PAIRS * (4 * m + 6) + PAIRS * m; }
 
-void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit, double *work,
-                        double *p) {
+void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit, gpc_poll poll,
+                        void *poll_data, double *work, double *p) {
   const size_t n = data->n, m = fit->basis.m;
   double *z = work, *rho = z + 2 * PAIRS, *a = rho + 2 * PAIRS, *d = a + 2 * PAIRS * m;
   double *sd = d + PAIRS * m;
   for (size_t first = 0; first < n; first += PAIRS) {
     const size_t rows = n - first < PAIRS ? n - first : PAIRS;
+    if (first % (64 * PAIRS) == 0)
+      gpc_call_poll(poll, poll_data);
     for (size_t i = 0; i < rows; i++)
       for (size_t j = 0; j < 2; j++)
         z[i + rows * j] = gpc_gp_score(data, first + i, j);

@@ -67,11 +67,11 @@ void gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
 /* Two classes: p [n x 2] by quadrature over the difference of the two latent values,
  * exact to about 1e-12. work: gpc_gp_predict_two_work(m). */
 size_t gpc_gp_predict_two_work(size_t m);
-void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit, double *work,
-                        double *p);
+void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit, gpc_poll poll,
+                        void *poll_data, double *work, double *p);
 
 /* E[1 / (1 + exp(-d))] for d ~ N(mean, var), by the trapezoid rule, which converges
- * geometrically here. */
+ * geometrically here; at most a few thousand terms, whatever the variance. */
 double gpc_gp_logistic_normal(double mean, double var);
 
 /* Functions: pairs of antithetic draws. x [m x pairs] standard normal for v = m +- U x,

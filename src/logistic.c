@@ -25,6 +25,22 @@ static double weight_of(const gpc_logistic_data *d, size_t i) {
   return d->w ? d->w[i] : 1.0;
 }
 
+/* Mean and standard deviation of a feature where plain sums overflow or vanish. */
+static void far_moments(const model *m, const double *x, double *mean, double *sd) {
+  const gpc_logistic_data *d = m->data;
+  double most = 0.0, square = 0.0;
+  *mean = 0.0;
+  for (size_t i = 0; d->intercept && i < d->n; i++)
+    *mean += weight_of(d, i) / m->total * x[i];
+  for (size_t i = 0; i < d->n; i++)
+    most = fmax(most, fabs(x[i] / 4.0 - *mean / 4.0));
+  for (size_t i = 0; most > 0.0 && i < d->n; i++) {
+    double off = (x[i] / 4.0 - *mean / 4.0) / most;
+    square += weight_of(d, i) / m->total * off * off;
+  }
+  *sd = 4.0 * most * sqrt(square);
+}
+
 static void scale_features(model *m) {
   const gpc_logistic_data *d = m->data;
   m->total = 0.0;
@@ -41,8 +57,11 @@ static void scale_features(model *m) {
       square += weight_of(d, i) * off * off;
     }
     square /= m->total;
+    double sd = sqrt(square);
+    if (!(square > 1e-280 && square < INFINITY))
+      far_moments(m, d->x[f], &mean, &sd);
     m->shift[f] = mean;
-    m->unit[f] = square > 0.0 && isfinite(square) ? sqrt(square) : 1.0;
+    m->unit[f] = sd > 0.0 && isfinite(sd) ? sd : 1.0;
   }
 }
 
@@ -272,6 +291,9 @@ gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_i
   scale_features(&m);
   start(&m, beta);
   memcpy(old, beta, sizeof old);
+  /* weights that sum to less than a row tell the coefficients as well as larger ones; of
+   * those that sum to very much more rounding leaves this */
+  const double enough = fmax(tol * tol * fmin(1.0, m.total), 1e-28 * m.total);
   int defined = 0, turns = 0;
   while (result->iterations < max_iter) {
     evaluate(&m, beta, &s);
@@ -313,7 +335,7 @@ gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_i
       break;
     for (int a = 0; a < m.p; a++)
       beta[a] += step[a];
-    if (slope <= tol * tol) {
+    if (slope <= enough) {
       status = GPC_OK;
       break;
     }

@@ -31,7 +31,8 @@ typedef struct {
   int iterations;
 } gpc_logistic_result;
 
-/* `tol` bounds the last Newton decrement, the distance to the optimum in standard errors.
+/* `tol` bounds the last Newton decrement, the distance to the optimum in standard errors
+ * (those of weights that sum to 1, if they sum to less).
  * GPC_OK; GPC_NOT_CONVERGED; GPC_AT_UPPER where it stopped at `stop`. */
 gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_iter,
                             gpc_logistic_result *result);

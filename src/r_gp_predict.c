@@ -148,19 +148,21 @@ static double *fixed_noise(size_t k, size_t m, size_t pairs, const double *x) {
 #define FIXED_PAIRS 256
 #define HARD_ROWS 256
 
+/* With fewer points to a dimension, giving them the covariance I would deform them. */
+static size_t fixed_pairs(size_t m) { return 4 * m > FIXED_PAIRS ? 4 * m : FIXED_PAIRS; }
+
 /* Rows for which the expansion is not good enough: averages over the fixed functions. */
 static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fit,
                                 const gpc_gp_lookup *lookup, const int *hard, double *p) {
-  const size_t n = data->n, k = data->k;
+  const size_t n = data->n, k = data->k, pairs = fixed_pairs(fit->basis.m);
   size_t total = 0;
   for (size_t i = 0; i < n; i++)
     total += hard[i] != 0;
   if (total == 0)
     return;
-  double *x = fixed_functions(fit, FIXED_PAIRS),
-         *e = fixed_noise(k, fit->basis.m, FIXED_PAIRS, x);
+  double *x = fixed_functions(fit, pairs), *e = fixed_noise(k, fit->basis.m, pairs, x);
   double *z = r_work(HARD_ROWS * k), *out = r_work(HARD_ROWS * k);
-  double *work = r_work(gpc_gp_draws_work(lookup, k, FIXED_PAIRS, data->threads));
+  double *work = r_work(gpc_gp_draws_work(lookup, k, pairs, data->threads));
   size_t *row = (size_t *)R_alloc(HARD_ROWS, sizeof(size_t)), next = 0;
   while (next < n) {
     size_t count = 0;
@@ -175,8 +177,8 @@ static void integrate_hard_rows(const gpc_gp_data *data, const gpc_gp_fitted *fi
       for (size_t i = 0; i < count; i++)
         z[i + count * j] = gpc_gp_score(data, row[i], j);
     memset(out, 0, count * k * sizeof(double));
-    gpc_gp_draws(&part, lookup, 0, count, FIXED_PAIRS, x, e, 0, 0.5 / FIXED_PAIRS, work,
-                 out, NULL);
+    gpc_gp_draws(&part, lookup, 0, count, pairs, x, e, 0, 0.5 / (double)pairs, work, out,
+                 NULL);
     for (size_t j = 0; j < k; j++)
       for (size_t i = 0; i < count; i++)
         p[row[i] + n * j] = fmax(out[i + count * j], DBL_MIN);
@@ -192,7 +194,8 @@ SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEX
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
   double *p = REAL(out);
   if (delta && data.k == 2) {
-    gpc_gp_predict_two(&data, &fit, r_work(gpc_gp_predict_two_work(fit.basis.m)), p);
+    gpc_gp_predict_two(&data, &fit, r_poll, NULL,
+                       r_work(gpc_gp_predict_two_work(fit.basis.m)), p);
   } else {
     gpc_gp_lookup lookup = make_lookup(&fit);
     int *hard = r_work_int(data.n);
@@ -222,10 +225,10 @@ SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP 
   double *p = REAL(out);
   if (!all)
     memset(p, 0, size * sizeof(double));
-  double *work = r_work(gpc_gp_draws_work(&lookup, k, pairs, data.threads));
   const double each = 0.5 / (double)pairs;
-  const size_t step =
-      all || apart ? pairs : 8; /* a few at a time, so that an interrupt is heard */
+  /* a few at a time, so that an interrupt is heard and their tables stay small */
+  const size_t step = all || apart || pairs < 8 ? pairs : 8;
+  double *work = r_work(gpc_gp_draws_work(&lookup, k, step, data.threads));
   for (size_t first = 0; first < pairs; first += step) {
     size_t some = pairs - first < step ? pairs - first : step;
     R_CheckUserInterrupt();

@@ -407,6 +407,10 @@ static void test_logistic_normal(void) {
   CHECK_REL(gpc_gp_logistic_normal(-300.0, 1e-4), exp(-300.0 + 0.5e-4), 1e-12);
   CHECK(gpc_gp_logistic_normal(-1e5, 1.0) >= 0.0);
   CHECK(gpc_gp_logistic_normal(1e5, 1.0) == 1.0);
+  /* so wide that the logistic is a step: Phi(mean / sd) */
+  for (double sd = 1e9; sd < 1e151; sd *= 1e20)
+    CHECK_NEAR(gpc_gp_logistic_normal(sd, sd * sd), 0.84134474606854293, 1e-12);
+  CHECK_NEAR(gpc_gp_logistic_normal(1.2, -1e-18), 1.0 / (1.0 + exp(-1.2)), 1e-15);
 }
 
 int main(void) {

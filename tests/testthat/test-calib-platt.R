@@ -110,3 +110,32 @@ test_that("the iteration limit is told, bad arguments are named", {
   expect_error(calib_platt(d$p, d$y, scale = 1), "`scale`", class = "gpcalib_error_input")
   expect_error(calib_platt(d$p, d$y, max_iter = 0), "`max_iter`", class = "gpcalib_error_input")
 })
+
+test_that("the scale of the weights does not matter to raw targets", {
+  d <- oracle_pair(300, 7)
+  for (fit in list(
+    function(w) calib_platt(d$p, d$y, weights = w, targets = "raw"),
+    function(w) calib_beta(d$p, d$y, weights = w)
+  )) {
+    plain <- coef(fit(rep(1, 300)))
+    for (w in 10^c(-200, -20, -14, 20, 200)) {
+      expect_silent(other <- fit(rep(w, 300)))
+      expect_true(other$converged)
+      expect_equal(coef(other), plain, tolerance = 1e-6)
+    }
+  }
+})
+
+test_that("scores of any scale give the same probabilities", {
+  set.seed(8)
+  z <- rnorm(300)
+  y <- rbinom(300, 1, plogis(2 * z - 1))
+  plain <- predict(calib_platt(z, y, input = "logits"), z)
+  for (scale in 10^c(-300, -200, -140, 140, 200, 300)) {
+    expect_silent(fit <- calib_platt(z * scale, y, input = "logits"))
+    expect_equal(predict(fit, z * scale), plain, tolerance = 1e-6)
+  }
+  w <- rep(1e280, 300) # weighted scores overflow
+  expect_equal(predict(calib_platt(z * 1e100, y, input = "logits", weights = w), z * 1e100),
+    predict(calib_platt(z, y, input = "logits", targets = "raw"), z), tolerance = 1e-6)
+})

@@ -219,6 +219,16 @@ test_that("rows too uncertain for the expansion are integrated well", {
   }
 })
 
+test_that("and so they are with many inducing inputs", {
+  set.seed(1)
+  d <- bent_data(60, 10, spread = 3)
+  fit <- suppressWarnings(calib_gp(d$scores, d$labels, inducing = 250,
+    hyper = c(variance = 2, lengthscale = 3)))
+  new <- matrix(rnorm(200, sd = 9), 20)
+  exact <- suppressWarnings(predict(fit, new, approx = "mc", n_draws = 4e4))
+  expect_lt(max(abs(suppressWarnings(predict(fit, new)) - exact)), 5e-3)
+})
+
 test_that("intervals of many classes need little memory at a time", {
   set.seed(13)
   d <- bent_data(60, 2000)

@@ -31,7 +31,7 @@ if (length(given) == 2) {
   at <- NULL
   result <- tryCatch({ suppressWarnings(job()); "finished" }, interrupt = function(i) { at <<- Sys.time(); "interrupted" })
   after <- predict(calib_gp(check$z, check$y), check$z)
-  cat(result, identical(before, after), as.numeric(at), "\n", file = paste0(given[2], ".out"))
+  cat(result, identical(before, after), format(as.numeric(at), digits = 16), "\n", file = paste0(given[2], ".out"))
   quit()
 }
 

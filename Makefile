@@ -27,6 +27,11 @@ bench:
 	@sh tools/build.sh
 	@sh tools/bench.sh
 
+stress:
+	@sh tools/ensure.sh stress
+	@sh tools/build.sh
+	@sh tools/stress.sh $(ATTACK)
+
 docs:
 	@sh tools/ensure.sh docs
 	@sh tools/docs.sh
@@ -35,4 +40,4 @@ clean:
 	@echo "* removing $(BUILD), demo-output and objects in src"
 	@rm -rf $(BUILD) demo-output src/*.o src/*.so src/*.dll src/*.d
 
-.PHONY: build demo test check bench docs clean
+.PHONY: build demo test check bench stress docs clean

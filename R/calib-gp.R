@@ -165,7 +165,7 @@ check_hyper <- function(hyper) {
   if (is.null(hyper)) return(numeric())
   hyper <- unlist(hyper)
   bad <- !is.numeric(hyper) || is.null(names(hyper)) || !all(names(hyper) %in% known) ||
-    anyDuplicated(names(hyper)) || any(!is.finite(hyper)) || any(hyper < 0) ||
+    anyDuplicated(names(hyper)) || any(!is.finite(hyper)) || any(hyper < 0 | hyper > 1e100) ||
     any(hyper[setdiff(names(hyper), "noise")] == 0)
   if (bad) {
     stop_input("hyper", paste0("must be named positive numbers, any of ", say_values(known)),

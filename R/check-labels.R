@@ -130,6 +130,10 @@ place_columns <- function(codes, classes, columns, arg) {
 #' @param values the labels' distinct values, `text` the same as character.
 #' @noRd
 name_labels <- function(labels, values, text, columns, arg) {
+  if (any(is_gap(columns))) {
+    stop_input(arg, "has names for some columns but not for all", paste0("Name every column by its ",
+      "class, or drop the names with unname() to take them in order."))
+  }
   bare <- sub("^\\.pred_", "", columns)
   for (classes in list(columns, bare)) {
     if (!anyDuplicated(classes) && all(text %in% classes)) {
@@ -155,6 +159,7 @@ check_whole <- function(labels) {
 }
 
 code_whole <- function(labels, k) {
+  if (!length(labels)) return(list(codes = integer(), classes = as.character(seq_len(k)), order = NULL))
   lowest <- min(labels)
   highest <- max(labels)
   first <- if (lowest == 0) 0L else 1L

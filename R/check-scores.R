@@ -144,7 +144,8 @@ check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE
       if (!is.null(names)) rownames(p) <- names
       p
     } else {
-      if (flip) cbind(x, 0, deparse.level = 0) else cbind(0, x, deparse.level = 0)
+      none <- rep(0, nrow(x)) # not 0, which cbind() would warn of when there are no rows
+      if (flip) cbind(x, none, deparse.level = 0) else cbind(none, x, deparse.level = 0)
     }
   } else if (input == "probs" && nrow(x) && (scan$lowest < 0 || scan$highest > 1 ||
     scan$off > exact_slack)) {

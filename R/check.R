@@ -101,7 +101,7 @@ check_weights <- function(weights, n) {
 #' @noRd
 check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep = character()) {
   x <- as_score_matrix(scores, arg)
-  columns <- named_columns(x, if (is.factor(labels)) levels(labels) else unique(labels))
+  columns <- named_columns(x, if (is.factor(labels)) levels(labels) else if (is.atomic(labels)) unique(labels))
   place <- check_labels(labels, nrow(x), max(2L, ncol(x)), columns, arg)
   if (!is.null(place$order)) x <- x[, place$order, drop = FALSE]
   weights <- check_weights(weights, nrow(x))

@@ -22,23 +22,11 @@ ova_data <- function(data, threads, log_odds = FALSE) {
   scores <- data$scores
   if (log_odds) {
     scores <- .Call(C_log_odds, scores, data$input == "logits", threads)
-    check_square(scores)
   } else if (data$input == "logits") {
     scores <- .Call(C_softmax, scores, 1, -Inf, threads)
   }
   list(scores = scores, total = as.double(total), constant = if (k == 2) constant[2] else constant,
     fixed = data$classes[fixed])
-}
-
-#' Log-odds that are not infinite must not become so when they are squared
-#' @noRd
-check_square <- function(scores) {
-  ends <- range(0, scores, finite = TRUE)
-  size <- max(abs(ends))
-  if (size > 1e145) {
-    stop_input("scores", paste0("reach log-odds of ", format(size, digits = 2), ", too far to be squared"),
-      "Divide them by a constant.")
-  }
 }
 
 class_weights <- function(labels, weights, k) {

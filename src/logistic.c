@@ -88,7 +88,7 @@ static double dot(size_t rows, const double *a, const double *b) {
   double part[8] = {0.0};
   size_t i = 0;
   for (; i + 8 <= rows; i += 8)
-    for (int l = 0; l < 8; l++)
+    for (size_t l = 0; l < 8; l++)
       part[l] += a[i + l] * b[i + l];
   for (; i < rows; i++)
     part[0] += a[i] * b[i];

@@ -93,7 +93,7 @@ SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP o
         state[i] =
             fit_one(&job, base + i, range + 2 * (base + i), work + t * room, result + i);
     for (size_t i = 0; i < count; i++) {
-      for (int a = 0; a < terms; a++) {
+      for (size_t a = 0; a < (size_t)terms; a++) {
         REAL(VECTOR_ELT(out, 0))[(base + i) * (size_t)terms + a] = result[i].coef[a];
         REAL(VECTOR_ELT(out, 1))
         [(base + i) * (size_t)terms + a] =

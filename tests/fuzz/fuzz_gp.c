@@ -110,7 +110,7 @@ static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean
     }
   }
   if (k == 2) {
-    gpc_gp_predict_two(&rows, &fit, room(gpc_gp_predict_two_work(m)), p);
+    gpc_gp_predict_two(&rows, &fit, NULL, NULL, room(gpc_gp_predict_two_work(m)), p);
     for (size_t i = 0; i < n; i++)
       HOLDS(p[i] >= 0.0 && p[i + n] >= 0.0 && fabs(p[i] + p[i + n] - 1.0) < 1e-9);
   }

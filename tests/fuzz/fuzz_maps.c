@@ -113,7 +113,7 @@ static void scaling(bytes *b) {
   } else {
     for (size_t i = 0; log_odds && i < one.n; i++) {
       x[i] = take_double(b);
-      x[i] = x[i] == x[i] && (fabs(x[i]) <= 1e145 || isinf(x[i])) ? x[i] : 0.0;
+      x[i] = x[i] == x[i] ? x[i] : 0.0;
     }
     gpc_bound_infinite(one.n, x, range);
     gpc_platt_fit(&one, (int)(take(b) % 2), 1e-6, 100, &r);

@@ -29,10 +29,14 @@ test_that("the judge of hostile calls is not blind", {
 data3 <- oracle_data(60, 3, seed = 3)
 y3 <- factor(letters[data3$y])
 
-test_that("log-odds that cannot be squared are refused by calib_platt()", {
-  z <- data3$z
-  z[1, 1] <- 1e300
-  expect_error(calib_platt(z, y3), "too far to be squared", class = "gpcalib_error_input")
+test_that("log-odds that cannot be squared do not undo calib_platt()", {
+  for (far in c(1e145, 1e300, 1.7e308)) {
+    z <- data3$z
+    z[1, 1] <- far
+    fit <- suppressWarnings(calib_platt(z, y3))
+    expect_true(all(is.finite(fit$coefficients)))
+    expect_true(all(is.finite(predict(fit, z))))
+  }
   expect_true(all(is.finite(calib_platt(data3$z * 1e100, y3)$coefficients)))
 })
 
@@ -57,6 +61,29 @@ test_that("temperature scaling survives scores at the limits of doubles", {
   tiny <- cbind(rep(c(0, 5e-324), 8), 0)
   fit <- suppressWarnings(calib_temperature(tiny, rep(2, 16)))
   expect_true(is.finite(fit$temperature) && fit$temperature > 0)
+})
+
+test_that("no scores at all are no reason to warn", {
+  fit <- calib_temperature(data3$z[, 1], data3$y == 1, input = "logits")
+  expect_silent(p <- predict(fit, numeric()))
+  expect_identical(dim(p), c(0L, 2L))
+  expect_silent(augment(fit, numeric()))
+})
+
+test_that("labels that are none, or no vector, are errors of ours without warnings", {
+  expect_no_warning <- function(code) expect_identical(capture_warnings(try(code, silent = TRUE)), character())
+  expect_no_warning(calib_histogram(matrix(0, 0, 3), integer()))
+  expect_error(calib_histogram(matrix(0, 0, 3), integer()), "has 0 rows", class = "gpcalib_error_input")
+  expect_error(calib_beta(data3$z, quote(f(x))), "labels", class = "gpcalib_error_input")
+})
+
+test_that("classes are never missing, and what is held fixed can be computed with", {
+  p <- `colnames<-`(oracle_softmax(data3$z), c("a", NA, "c"))
+  expect_error(calib_beta(p, rep("a", 60)), "for some columns", class = "gpcalib_error_input")
+  expect_error(calib_beta(p, y3), "column names", class = "gpcalib_error_input")
+  for (name in c("variance", "noise", "slope")) {
+    expect_error(calib_gp(data3$z, y3, hyper = stats::setNames(1e300, name)), "hyper", class = "gpcalib_error_input")
+  }
 })
 
 test_that("augment() takes matrices of any class, and plot_interval() asks for newdata", {

@@ -1,0 +1,69 @@
+# Small calls that between them pass every .Call entry; `all_calls(size)` is a list of functions
+# without arguments. Used by torture.R, valgrind.R, numbers.R and builds.R.
+small_data <- function(n = 40, k = 3, seed = 1) {
+  set.seed(seed)
+  z <- matrix(rnorm(n * k, sd = 2), n)
+  y <- max.col(z + matrix(rnorm(n * k, sd = 2), n))
+  y[seq_len(k)] <- seq_len(k)
+  e <- exp(z - apply(z, 1, max))
+  list(z = z, p = e / rowSums(e), y = y)
+}
+
+fitters <- list(gp = calib_gp, temperature = calib_temperature, platt = calib_platt,
+  isotonic = calib_isotonic, beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram, none = calib_none)
+
+all_calls <- function(n = 40, threads = 1) {
+  d <- small_data(n)
+  two <- small_data(n, 2, 2)
+  wide <- small_data(n, 30, 3)
+  w <- rep(c(1, 2, 0.5), length.out = n)
+  new <- d$z[1:7, ] * 1.5
+  calls <- list()
+  for (name in setdiff(names(fitters), "none")) local({
+    f <- fitters[[name]]
+    extra <- if (name == "gp") list(control = gp_control(threads = threads)) else list(threads = threads)
+    fit <- function(...) do.call(f, c(list(...), extra))
+    calls[[paste(name, "logits")]] <<- function() suppressWarnings(predict(fit(d$z, d$y), new, threads = threads))
+    calls[[paste(name, "probs")]] <<- function() predict(fit(d$p, d$y, weights = w), d$p[1:7, ], threads = threads)
+    calls[[paste(name, "pair")]] <<- function() predict(fit(two$p[, 2], two$y == 2), two$p[1:7, 2], threads = threads)
+    calls[[paste(name, "map")]] <<- function() {
+      set.seed(5)
+      calib_map(fit(two$p[, 2], two$y == 2), c(0.1, 0.5, 0.9))
+    }
+  })
+  bound <- get0("gp_bound", mode = "function", ifnotfound = asNamespace("gpcalib")$gp_bound)
+  gp <- calib_gp(d$z, d$y)
+  c(calls, list(
+    none = function() predict(calib_none(d$z, d$y), new),
+    "gp wide" = function() predict(calib_gp(wide$z, wide$y, control = gp_control(threads = threads)), wide$z[1:5, ]),
+    "gp log, diag" = function() predict(calib_gp(d$p, d$y, mean = "log", covariance = "diag"), d$p[1:5, ]),
+    "gp moved" = function() predict(calib_gp(d$z, d$y, inducing = 6, optimize_inducing = TRUE), new),
+    "gp mc" = function() { set.seed(1); predict(gp, new, approx = "mc", n_draws = 10, threads = threads) },
+    "gp independent" = function() { set.seed(1); predict(gp, new, approx = "mc", n_draws = 10, independent = TRUE) },
+    "gp draws" = function() { set.seed(1); predict(gp, new, type = "draws", n_draws = 10) },
+    "gp interval" = function() { set.seed(1); predict(gp, new, type = "interval", n_draws = 20) },
+    "gp latent" = function() list(predict(gp, new, type = "latent"), latent(gp, c(-1, 0, 1))),
+    "gp far" = function() suppressWarnings(predict(gp, new * 1e3)),
+    "gp bound" = function() lapply(c("direct", "grid", "rows"), function(route) {
+      bound(d$z, d$y, c(-4, 0, 4), c(0.1, 0, 0.2), diag(0.5, 3), c(variance = 1, lengthscale = 3),
+        route = route)
+    }),
+    picture = function() autoplot(gp)$data,
+    zeros = function() predict(calib_temperature(rbind(c(0, 0.4, 0.6), d$p), c(2, d$y)), d$p[1:5, ]),
+    measures = function() suppressWarnings(list(calib_metrics(d$p, d$y, bins = 5, weights = w),
+      ece(d$p, d$y, binning = "mass", type = "classwise"), mce(d$p, d$y, type = "top_label"))),
+    resampled = function() { set.seed(2); calib_metrics(d$p, d$y, bins = 5, conf_level = 0.9, replicates = 30) },
+    tables = function() {
+      set.seed(3)
+      list(reliability_table(d$p, d$y, bins = 5), reliability_table(two$p[, 2], two$y == 2, method = "isotonic",
+        type = "event", conf_level = 0.9, replicates = 20))
+    },
+    ruled_out = function() {
+      z <- rbind(c(-Inf, 1, 0), d$z)
+      predict(calib_temperature(z, c(2, d$y)), z[1:3, ])
+    },
+    loss = function() .Call(asNamespace("gpcalib")$C_temperature_loss, d$z, d$y, NULL, -Inf, 1.5, 1L),
+    "maps of classes" = function() calib_map(calib_isotonic(d$p, d$y), c(0.1, 0.5)),
+    odd = function() predict(calib_none(d$p * (1 + 1e-4), d$y), d$p[1:3, ] * (1 - 1e-4))
+  ))
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# tools/stress.sh [ATTACK...]: the long attacks, each reproducible alone. CALLS hostile calls (10000), SECONDS_EACH
+# of every fuzzer (300), FITS for the memory (10000). The results of the whole run are in .build/stress.log.
+
+. "$(dirname "$0")/env.sh"
+
+attacks=${*:-hostile fuzz torture memory numbers interrupt builds static}
+log=$BUILD/stress.log
+: > "$log"
+failed=
+
+run() {
+  name=$1
+  shift
+  say "stress: $name"
+  { with_lib "$@" < /dev/null 2>&1; echo $? > "$BUILD/stress-status"; } | tee -a "$log"
+  [ "$(cat "$BUILD/stress-status")" -eq 0 ] || failed="$failed $name"
+}
+
+fuzz() {
+  make -s -C tests/fuzz OUT="$BUILD/fuzz" || return 1
+  for f in $(make -s -C tests/fuzz OUT="$BUILD/fuzz" list); do
+    mkdir -p "$BUILD/fuzz/corpus_$f"
+    (cd "$BUILD/fuzz" && ./"$f" -max_total_time="${SECONDS_EACH:-300}" -max_len=1024 -timeout=60 \
+      -rss_limit_mb=2048 "corpus_$f" > "$f.log" 2>&1)
+    status=$?
+    echo "$f: $(tail -n 1 "$BUILD/fuzz/$f.log")"
+    [ $status -eq 0 ] || { grep -E 'does not hold|ERROR|runtime error' "$BUILD/fuzz/$f.log"; return 1; }
+  done
+}
+
+for attack in $attacks; do
+  case $attack in
+    hostile) run hostile Rscript bench/stress/hostile.R "${CALLS:-10000}" ;;
+    fuzz) say "stress: fuzz"; fuzz | tee -a "$log"; grep -q 'does not hold\|ERROR' "$BUILD"/fuzz/fuzz_*.log && failed="$failed fuzz" ;;
+    memory) run memory Rscript bench/stress/memory.R "${FITS:-10000}" ;;
+    static) run static sh bench/stress/static.sh ;;
+    *) [ -f "bench/stress/$attack.R" ] || stop "there is no attack $attack"
+       run "$attack" Rscript "bench/stress/$attack.R" ;;
+  esac
+done
+[ -z "$failed" ] || stop "failed:$failed"
+say "stress: every attack was withstood"

@@ -134,7 +134,6 @@ print.calib_study <- function(x, digits = 4, ...) {
     print_one_set(table, digits)
   } else {
     print_sets(table, digits)
-    cat("In brackets: standard deviations over the splits.\n")
   }
   cat("* best, or within one standard error of the best (",
     if (any(attr(table, "higher")[levels(table$metric)])) {
@@ -203,6 +202,7 @@ print_one_set <- function(table, digits) {
   })
   wide <- length(lines[[1]]) > length(methods) + 1 # it had to be broken
   cat(lines[[1 + wide]], sep = "\n")
+  if (!wide && any(is.finite(table$sd))) cat("in brackets: standard deviations over splits\n")
 }
 
 #' As in the paper: a table per metric, data sets in rows, methods in columns

@@ -39,6 +39,12 @@ static double true_score(const gpc_temperature_data *data, size_t i) {
 
 static size_t count_blocks(size_t n, size_t step) { return n / step + (n % step != 0); }
 
+/* Rows of a block of all data; few rows are cut smaller, for threads to share them. */
+static size_t full_step(const gpc_temperature_data *data) {
+  const size_t rows = gpc_block_rows(data->k);
+  return data->n < 4 * rows && data->k > 16 ? SMALL_STEP : rows;
+}
+
 size_t gpc_temperature_work(size_t n, size_t k) {
   (void)k; /* no block has fewer than SMALL_STEP rows */
   return 3 * n + PARTS * count_blocks(n, SMALL_STEP);
@@ -215,7 +221,7 @@ static void prepare(problem *p, const gpc_temperature_data *data, double *work) 
   p->ceiling = 1.0;
   gpc_row_max_mean(data->n, data->k, data->z, data->floor, data->threads, p->top,
                    p->mean);
-  set_stride(p, gpc_block_rows(data->k), 1);
+  set_stride(p, full_step(data), 1);
 }
 
 /* Weighted mean over the rows of 1 / (number of scores that share the maximum). */
@@ -276,7 +282,7 @@ gpc_status gpc_temperature_fit(const gpc_temperature_data *data, double start, d
   }
   if (p.separated)
     p.ceiling = tied_confidence(&p);
-  set_stride(&p, gpc_block_rows(data->k), 1);
+  set_stride(&p, full_step(data), 1);
   if (start <= 0.0)
     start = exp(log(1.5) - log_gap / used);
   size_t blocks = count_blocks(data->n, SMALL_STEP);
@@ -287,7 +293,7 @@ gpc_status gpc_temperature_fit(const gpc_temperature_data *data, double start, d
     gpc_status status = solve(&p, start, 1e-4, 20, poll, poll_data, &part);
     if (status == GPC_OK)
       start = part.beta;
-    set_stride(&p, gpc_block_rows(data->k), 1);
+    set_stride(&p, full_step(data), 1);
   }
   return solve(&p, start, tol, max_passes, poll, poll_data, result);
 }

@@ -14,6 +14,7 @@ typedef struct {
   int p;                    /* number of coefficients */
   double shift[2], unit[2]; /* a feature is (x - shift) / unit */
   double total;             /* sum of weights */
+  size_t stride;            /* every stride-th block of rows is used */
 } model;
 
 typedef struct {
@@ -137,7 +138,7 @@ static void add_block(const model *m, const double *beta, size_t from, size_t ro
 
 static void evaluate(const model *m, const double *beta, sums *s) {
   memset(s, 0, sizeof *s);
-  for (size_t from = 0; from < m->data->n; from += ROWS) {
+  for (size_t from = 0; from < m->data->n; from += ROWS * m->stride) {
     size_t rows = m->data->n - from;
     add_block(m, beta, from, rows < ROWS ? rows : ROWS, s);
   }
@@ -249,6 +250,31 @@ static void start(const model *m, double *beta) {
     beta[d->features] = log(mean / (1.0 - mean));
 }
 
+#define STRIDE 16
+
+/* Many rows: a few steps on every 16th block bring beta close, unless they do not settle
+ * (separated rows, a class that is missing there). */
+static void approach(model *m, double *beta) {
+  if (m->data->n < 4 * STRIDE * ROWS)
+    return;
+  double near[P], step[P], slope = INFINITY;
+  memcpy(near, beta, sizeof near);
+  m->stride = STRIDE;
+  for (int i = 0; i < 10 && slope > 1e-2; i++) {
+    sums s;
+    evaluate(m, near, &s);
+    if (!factor(m->p, s.curvature, 0.0))
+      break;
+    solve(m->p, s.curvature, s.gradient, step);
+    slope = product(m->p, s.gradient, step);
+    for (int a = 0; a < m->p; a++)
+      near[a] += step[a];
+  }
+  m->stride = 1;
+  if (slope <= 1e-2)
+    memcpy(beta, near, sizeof near);
+}
+
 static void finish(const model *m, const double *beta, double c[P][P], int defined,
                    gpc_logistic_result *r) {
   const gpc_logistic_data *d = m->data;
@@ -282,7 +308,7 @@ static void finish(const model *m, const double *beta, double c[P][P], int defin
 
 gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_iter,
                             gpc_logistic_result *result) {
-  model m = {data, data->features + (data->intercept != 0), {0.0}, {1.0, 1.0}, 0.0};
+  model m = {data, data->features + (data->intercept != 0), {0.0}, {1.0, 1.0}, 0.0, 1};
   double beta[P], old[P], step[P] = {0.0};
   double slope = 0.0; /* of the objective along the last step, at its beginning */
   gpc_status status = GPC_NOT_CONVERGED;
@@ -290,6 +316,7 @@ gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_i
   memset(result, 0, sizeof *result);
   scale_features(&m);
   start(&m, beta);
+  approach(&m, beta);
   memcpy(old, beta, sizeof old);
   /* weights that sum to less than a row tell the coefficients as well as larger ones; of
    * those that sum to very much more rounding leaves this */

@@ -40,8 +40,37 @@ static void apply_linear(const gpc_curve *curve, size_t n, const double *score,
   }
 }
 
+#define FEW_EDGES 24 /* comparing with all of them is faster than searching */
+#define TOGETHER 64
+
+/* The same as below for few edges: the edges that a score exceeds are counted, for many
+ * scores at a time. */
+static void apply_few(const gpc_curve *curve, size_t n, const double *score,
+                      double *value) {
+  const size_t edges = curve->m - 1;
+  for (size_t from = 0; from < n; from += TOGETHER) {
+    const size_t rows = n - from < TOGETHER ? n - from : TOGETHER;
+    const double *s = score + from;
+    double count[TOGETHER] = {0.0};
+    for (size_t e = 0; e < edges; e++) {
+      const double edge = curve->x[e];
+#pragma omp simd
+      for (size_t i = 0; i < rows; i++)
+        count[i] += s[i] > edge ? 1.0 : 0.0;
+    }
+    for (size_t i = 0; i < rows; i++) {
+      double y = curve->y[(int)count[i]];
+      value[from + i] = y == y ? y : s[i];
+    }
+  }
+}
+
 static void apply_upto(const gpc_curve *curve, size_t n, const double *score,
                        double *value) {
+  if (curve->m - 1 <= FEW_EDGES) {
+    apply_few(curve, n, score, value);
+    return;
+  }
   for (size_t i = 0; i < n; i++) {
     double s = score[i], y = curve->y[count_below(curve->m - 1, curve->x, s, 0)];
     value[i] = y == y ? y : s;

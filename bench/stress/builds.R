@@ -7,7 +7,8 @@ dir.create(build, FALSE, TRUE)
 build <- normalizePath(build)
 if (length(out <- commandArgs(TRUE)) == 1) { # a child: compute and save
   source("bench/stress/_calls.R")
-  saveRDS(list(answers = lapply(all_calls(), function(f) suppressWarnings(f())), blas = extSoftVersion()[["BLAS"]]), out)
+  saveRDS(list(answers = lapply(all_calls(), function(f) suppressWarnings(f())), blas = extSoftVersion()[["BLAS"]],
+    from = normalizePath(getLoadedDLLs()[["gpcalib"]][["path"]])), out)
   quit()
 }
 run <- function(name, lib, env = character()) {
@@ -15,7 +16,10 @@ run <- function(name, lib, env = character()) {
   unlink(file)
   status <- system2("Rscript", c("bench/stress/builds.R", file), env = c(paste0("R_LIBS=", lib), env))
   if (status != 0) stop("the run of ", name, " failed")
-  readRDS(file)
+  result <- readRDS(file)
+  # that this is the build which was asked for
+  stopifnot(startsWith(result$from, normalizePath(lib)))
+  result
 }
 install <- function(flags) {
   name <- gsub("[^A-Za-z0-9]", "", flags)

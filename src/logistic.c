@@ -2,6 +2,7 @@
  * so that scores of any size and place are alike. */
 #include "logistic.h"
 #include "fastexp.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -289,7 +290,8 @@ static void finish(const model *m, const double *beta, double c[P][P], int defin
   /* back to the scale of the features: b / unit, and b_0 - sum b shift / unit */
   double back[P] = {0.0};
   for (int f = 0; f < d->features; f++) {
-    r->coef[f] = beta[f] / m->unit[f];
+    /* features that differ by less than 1e-300 ask for a slope that is no double */
+    r->coef[f] = fmax(fmin(beta[f] / m->unit[f], DBL_MAX), -DBL_MAX);
     r->se[f] = defined ? sqrt(cov[f][f]) / m->unit[f] : NAN;
     back[f] = -m->shift[f] / m->unit[f];
   }

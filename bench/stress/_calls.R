@@ -36,6 +36,11 @@ all_calls <- function(n = 40, threads = 1) {
   c(calls, list(
     none = function() predict(calib_none(d$z, d$y), new),
     "gp wide" = function() predict(calib_gp(wide$z, wide$y, control = gp_control(threads = threads)), wide$z[1:5, ]),
+    "gp bent" = function() { # a map that is no line: the optimiser has a way to go
+      bent <- small_data(600, 4, 11)
+      bent$z <- sign(bent$z) * abs(bent$z)^1.8
+      predict(calib_gp(bent$z, bent$y, control = gp_control(threads = threads)), bent$z)
+    },
     "gp log, diag" = function() predict(calib_gp(d$p, d$y, mean = "log", covariance = "diag"), d$p[1:5, ]),
     "gp moved" = function() predict(calib_gp(d$z, d$y, inducing = 6, optimize_inducing = TRUE), new),
     "gp mc" = function() { set.seed(1); predict(gp, new, approx = "mc", n_draws = 10, threads = threads) },

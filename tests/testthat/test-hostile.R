@@ -40,6 +40,13 @@ test_that("log-odds that cannot be squared do not undo calib_platt()", {
   expect_true(all(is.finite(calib_platt(data3$z * 1e100, y3)$coefficients)))
 })
 
+test_that("probabilities that differ by denormal numbers leave calib_platt() a finite slope", {
+  p <- c(0, 0, 1.4e-308, 0, 5e-324, 1.4e-304)
+  fit <- suppressWarnings(calib_platt(p, c(1, 0, 0, 1, 1, 0), input = "probs"))
+  expect_true(all(is.finite(fit$coefficients)))
+  expect_true(all(is.finite(predict(fit, c(p, 0.5, 1)))))
+})
+
 test_that("a class whose weight is lost in rounding has the constant rate", {
   p <- oracle_softmax(data3$z)
   w <- ifelse(data3$y == 1, 1e280, 1e-280)

@@ -145,8 +145,8 @@ test_that("a saved fit predicts the same in a new session", {
   saveRDS(list(fit = d$fit, new = d$scores), file)
   code <- sprintf("x <- readRDS('%s'); .libPaths(c(%s)); saveRDS(predict(x$fit, x$new), '%s')",
     file, paste0("'", .libPaths(), "'", collapse = ", "), out)
-  code <- paste("loadNamespace('gpcalib', lib.loc = ",
-    deparse(dirname(system.file(package = "gpcalib"))), ");", code)
+  code <- paste("invisible(loadNamespace('gpcalib', lib.loc = ",
+    deparse(dirname(system.file(package = "gpcalib"))), "));", code)
   system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code)))
   expect_identical(readRDS(out), predict(d$fit, d$scores))
 })

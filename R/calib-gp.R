@@ -148,7 +148,8 @@ check_control <- function(control) {
 
 check_inducing <- function(inducing) {
   if (is.null(inducing)) return(NULL)
-  if (!is.numeric(inducing) || !length(inducing) || any(!is.finite(inducing)) ||
+  # squares of distances must not overflow
+  if (!is.numeric(inducing) || !length(inducing) || !all(is.finite(inducing) & abs(inducing) < 1e100) ||
     length(inducing) > 1000) {
     stop_input("inducing", "must be a number of points or their finite positions",
       say_given(inducing))

@@ -88,6 +88,7 @@ test_that("classes are never missing, and what is held fixed can be computed wit
   p <- `colnames<-`(oracle_softmax(data3$z), c("a", NA, "c"))
   expect_error(calib_beta(p, rep("a", 60)), "for some columns", class = "gpcalib_error_input")
   expect_error(calib_beta(p, y3), "column names", class = "gpcalib_error_input")
+  expect_error(calib_gp(data3$z, y3, inducing = c(-1e300, 1e300)), "inducing", class = "gpcalib_error_input")
   for (name in c("variance", "noise", "slope")) {
     expect_error(calib_gp(data3$z, y3, hyper = stats::setNames(1e300, name)), "hyper", class = "gpcalib_error_input")
   }

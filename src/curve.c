@@ -44,22 +44,31 @@ static void apply_linear(const gpc_curve *curve, size_t n, const double *score,
 #define TOGETHER 64
 
 /* The same as below for few edges: the edges that a score exceeds are counted, for many
- * scores at a time. */
+ * scores at a time. With many classes hardly any score passes the first few edges; the
+ * others are left alone. */
 static void apply_few(const gpc_curve *curve, size_t n, const double *score,
                       double *value) {
-  const size_t edges = curve->m - 1;
   for (size_t from = 0; from < n; from += TOGETHER) {
     const size_t rows = n - from < TOGETHER ? n - from : TOGETHER;
     const double *s = score + from;
-    double count[TOGETHER] = {0.0};
-    for (size_t e = 0; e < edges; e++) {
+    int64_t count[TOGETHER] = {0};
+    double most = s[0];
+#pragma omp simd reduction(max : most)
+    for (size_t i = 0; i < rows; i++)
+      most = s[i] > most ? s[i] : most;
+    if (most <= curve->x[0] && curve->y[0] == curve->y[0]) {
+      for (size_t i = 0; i < rows; i++)
+        value[from + i] = curve->y[0];
+      continue;
+    }
+    for (size_t e = 0; e + 1 < curve->m && curve->x[e] < most; e++) {
       const double edge = curve->x[e];
 #pragma omp simd
       for (size_t i = 0; i < rows; i++)
-        count[i] += s[i] > edge ? 1.0 : 0.0;
+        count[i] += s[i] > edge;
     }
     for (size_t i = 0; i < rows; i++) {
-      double y = curve->y[(int)count[i]];
+      double y = curve->y[count[i]];
       value[from + i] = y == y ? y : s[i];
     }
   }

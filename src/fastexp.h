@@ -50,10 +50,10 @@ static inline double gpc_exp_reduced(double r) {
   return 1.0 + (r + r2 * (a + r4 * (b + r4 * c)));
 }
 
-/* The limits -746, 710 and -1023 log 2. They are variables defined in another file on
- * purpose: given constants, gcc splits off the paths on which the argument is known and
- * no longer vectorises the loop. */
-extern const double gpc_exp_lowest, gpc_exp_highest, gpc_exp_flush;
+/* The limits -746, 710, -1023 log 2 and 709. They are variables defined in another file
+ * on purpose: given constants, gcc splits off the paths on which the argument is known
+ * and no longer vectorises the loop. */
+extern const double gpc_exp_lowest, gpc_exp_highest, gpc_exp_flush, gpc_exp_normal;
 
 /* exp(x) for any x. */
 static inline double gpc_exp(double x) {
@@ -73,6 +73,15 @@ static inline double gpc_exp_nonpos(double x) {
   double k = (x * GPC_EXP_LOG2E + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
   double r = (x - k * GPC_EXP_LN2_HI) - k * GPC_EXP_LN2_LO;
   return gpc_exp_reduced(r) * gpc_pow2(k);
+}
+
+/* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */
+static inline double gpc_expit_minus(double x) {
+  x = x < gpc_exp_flush ? gpc_exp_flush : x;
+  x = x > gpc_exp_normal ? gpc_exp_normal : x;
+  double k = (x * GPC_EXP_LOG2E + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  double r = (x - k * GPC_EXP_LN2_HI) - k * GPC_EXP_LN2_LO;
+  return 1.0 / (1.0 + gpc_exp_reduced(r) * gpc_pow2(k));
 }
 
 #endif

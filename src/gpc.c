@@ -5,6 +5,7 @@
 const double gpc_exp_lowest = -746.0;
 const double gpc_exp_highest = 710.0;
 const double gpc_exp_flush = -0x1.628b76e3a7b61p+9; /* -1023 log 2 */
+const double gpc_exp_normal = 709.0;
 
 const char *gpc_status_message(gpc_status status) {
   switch (status) {

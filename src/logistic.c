@@ -107,7 +107,7 @@ static void add_block(const model *m, const double *beta, size_t from, size_t ro
   const double high = d->high, low = d->low;
 #pragma omp simd
   for (size_t i = 0; i < rows; i++) {
-    double p = 1.0 / (1.0 + gpc_exp(-eta[i]));
+    double p = gpc_expit_minus(-eta[i]);
     double q = 1.0 - p;
     residual[i] = (label[i] == code ? high : low) - p;
     v[i] = p * q;

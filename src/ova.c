@@ -107,7 +107,7 @@ static void map_platt(const double *coef, const double *range, size_t n,
   }
 #pragma omp simd
   for (size_t i = 0; i < n; i++)
-    value[i] = 1.0 / (1.0 + gpc_exp(value[i]));
+    value[i] = gpc_expit_minus(value[i]);
 }
 
 static void map_beta(const double *coef, double clip, size_t n, const double *score,
@@ -116,7 +116,7 @@ static void map_beta(const double *coef, double clip, size_t n, const double *sc
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     double up = score[i] < clip ? clip : score[i], down = rest[i] < clip ? clip : rest[i];
-    value[i] = 1.0 / (1.0 + gpc_exp(b * gpc_log(down) - a * gpc_log(up) - c));
+    value[i] = gpc_expit_minus(b * gpc_log(down) - a * gpc_log(up) - c);
   }
 }
 

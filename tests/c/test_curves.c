@@ -81,6 +81,35 @@ static void curves(void) {
   }
 }
 
+/* Steps with few edges and many, full and empty bins, against one comparison after the
+ * other; scores mostly in the first bin (as with many classes) or everywhere. */
+static void steps_by_counting(void) {
+  enum { ROWS = 333, EDGES = 40 };
+  double score[ROWS], value[ROWS], px[EDGES], py[EDGES];
+  int wrong = 0;
+  for (size_t m = 1; m <= EDGES; m++)
+    for (int kind = 0; kind < 4; kind++) {
+      for (size_t e = 0; e < m; e++) {
+        px[e] = (double)(e + 1) / (double)m;
+        py[e] = kind % 2 && e % 3 == 0 ? NAN : gpc_stream_uniform(m, e);
+      }
+      for (size_t i = 0; i < ROWS; i++) {
+        double u = gpc_stream_uniform(100 + m, i);
+        score[i] = kind < 2 ? u : u * u * u * u * u * u;
+        if (i % 50 == 7)
+          score[i] = px[i % m]; /* an edge itself */
+      }
+      gpc_curve_apply(&(gpc_curve){GPC_CURVE_UPTO, m, px, py}, ROWS, score, value);
+      for (size_t i = 0; i < ROWS; i++) {
+        size_t at = 0;
+        while (at < m - 1 && score[i] > px[at])
+          at++;
+        wrong += value[i] != (isnan(py[at]) ? score[i] : py[at]);
+      }
+    }
+  CHECK(wrong == 0);
+}
+
 /* At every score the curve has the value of pooled groups; steps and lines agree there;
  * the points increase. */
 static void check_isotonic(size_t n, uint64_t stream, double grid, int weighted) {
@@ -248,6 +277,7 @@ static void check_bbq(size_t n, uint64_t stream, double grid, int weighted) {
 
 int main(void) {
   curves();
+  steps_by_counting();
   staircase();
   histogram();
   log_gamma();

@@ -103,6 +103,23 @@ static void check_order(void) {
   CHECK(falls == 0);
 }
 
+/* 1/(1 + exp(x)), which never vanishes. */
+static void check_logistic(void) {
+  worst = 0.0;
+  for (int i = 0; i < 300000; i++) {
+    double x = uniform(-800.0, 708.0);
+    long double exact = 1.0L / (1.0L + expl((long double)x));
+    double off = (double)(fabsl((long double)gpc_expit_minus(x) - exact) / ulp(exact));
+    worst = off > worst ? off : worst;
+  }
+  CHECK(worst <= 4.0);
+  CHECK(gpc_expit_minus(0.0) == 0.5);
+  CHECK(gpc_expit_minus(-INFINITY) == 1.0 && gpc_expit_minus(-DBL_MAX) == 1.0);
+  CHECK(gpc_expit_minus(INFINITY) > 0.0 && gpc_expit_minus(INFINITY) < 2e-308);
+  CHECK(gpc_expit_minus(DBL_MAX) == gpc_expit_minus(709.0));
+  CHECK(isnan(gpc_expit_minus(NAN)));
+}
+
 static void check_edges(void) {
   CHECK(gpc_exp(0.0) == 1.0);
   CHECK(gpc_exp(-0.0) == 1.0);
@@ -152,6 +169,7 @@ static void check_pow2(void) {
 int main(void) {
   check_grids();
   check_order();
+  check_logistic();
   check_edges();
   check_pow2();
   return CTEST_END();

@@ -103,13 +103,14 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
   check_mean(spec, data$input)
   means <- if (spec$mean == "auto") auto_means(spec, data$input) else spec$mean
   counted <- drop_weightless(data)
+  check_total(counted$weights)
   fits <- lapply(means, function(mean) fit_gp_floors(counted, mean, spec, floor))
   fit <- fits[[which.max(vapply(fits, `[[`, 0, "elbo"))]]
   if (spec$mean == "auto") {
     message("calib_gp(mean = \"auto\") took \"", fit$mean, "\": bounds ",
       paste0(means, " ", format(vapply(fits, `[[`, 0, "elbo"), digits = 6), collapse = ", "))
   }
-  warn_gp(fit)
+  warn_gp(fit, counted)
   new_calibrator("gp", data, match.call(),
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
     hyper = fit$hyper, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
@@ -144,6 +145,14 @@ check_control <- function(control) {
     stop_input("control", "must be made by gp_control()", say_given(control))
   }
   do.call(gp_control, control)
+}
+
+check_total <- function(weights) {
+  total <- sum(weights)
+  if (total > 1e12) {
+    stop_input("weights", paste0("sum to ", format(total, digits = 2), ", as if there were so many ",
+      "calibration rows"), "Divide them by a constant: beyond 1e12 rounding hides what the scores say.")
+  }
 }
 
 check_inducing <- function(inducing) {

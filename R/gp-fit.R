@@ -103,8 +103,9 @@ fit_gp <- function(data, z, mean, center, floor, spec, start = NULL, more = TRUE
 check_resolution <- function(prep, center) {
   range <- prep$range
   size <- max(abs(range))
-  if (size > 1e145) {
-    stop_input("scores", paste0("reach ", format(size, digits = 2), ", too far to be squared"),
+  farthest <- max(size, abs(as.double(prep$shift)))
+  if (farthest > 1e145) {
+    stop_input("scores", paste0("reach ", format(farthest, digits = 2), ", too far to be squared"),
       "Divide them by a constant.")
   }
   if (!prep$flat && size < 1e-145) prep$flat <- TRUE
@@ -280,7 +281,7 @@ gp_shape <- function(fit, data, z, scale) {
   list(monotone = monotone, changed = changed)
 }
 
-warn_gp <- function(fit) {
+warn_gp <- function(fit, data) {
   if (fit$separated) {
     warn_gpcalib("separated", paste0("The calibration rows are separated: every true class has ",
       "the highest score. The slope of the prior mean stopped at ",
@@ -290,13 +291,28 @@ warn_gp <- function(fit) {
     warn_gpcalib("flat", "All scores of every row are equal, so that they say nothing about the map.")
   }
   if (fit$status == "not_converged") {
-    warn_gpcalib("not_converged", paste0("The fit stopped after ", fit$passes, " passes over the data",
+    warn_gpcalib("not_converged", paste0("The fit stopped after ", fit$passes,
+      if (fit$passes == 1) " pass" else " passes", " over the data",
       if (fit$gave_up) {
         paste0(" because no step raised the bound any more, though ",
           format(fit$promise, digits = 2), " nats were promised. Its bound may be improved upon.")
       } else {
-        paste0(" with ", format(fit$promise, digits = 2),
-          " nats still promised. Raise `max_passes` in gp_control().")
-      }))
+        paste0(if (fit$promise > 0) paste(" with", format(fit$promise, digits = 2), "nats still promised"),
+          ". Raise `max_passes` in gp_control().")
+      }, hint_gp(fit, data)))
+  }
+}
+
+#' What may be wrong with data on which the fit does not converge
+#' @noRd
+hint_gp <- function(fit, data) {
+  total <- sum(data$weights)
+  if (total > 1000 * length(data$labels)) {
+    return(paste0(" The weights count as ", format(total, digits = 2), " rows; divide them by a ",
+      "constant if there were not so many."))
+  }
+  if (data$input == "logits" && diff(fit$range) > 1e4) {
+    paste0(" The logits reach ", format(diff(fit$range), digits = 2), " far; write -Inf for a class ",
+      "that is ruled out.")
   }
 }

@@ -110,6 +110,29 @@ test_that("rows of weight zero are absent", {
   expect_equal(with[fields], without[fields], tolerance = 1e-10)
 })
 
+test_that("weights that no rows could stand for are refused, heavy ones are named when a fit fails", {
+  set.seed(4)
+  d <- bent_data(100, 4)
+  expect_error(calib_gp(d$scores, d$labels, weights = rep(1e20, 100)), "`weights` sum to 1e\\+22",
+    class = "gpcalib_error_input")
+  heavy <- 10^seq(-3, 9, length.out = 100)
+  expect_warning(calib_gp(d$scores, d$labels, weights = heavy, control = gp_control(max_passes = 5)),
+    "weights count as .*e\\+09 rows", class = "gpcalib_warning_not_converged")
+})
+
+test_that("logits that stand for a mask are named when a fit fails", {
+  set.seed(4)
+  d <- bent_data(100, 4)
+  d$scores[cbind(1:100, as.integer(d$labels) %% 4 + 1)] <- -1e9
+  expect_warning(calib_gp(d$scores, d$labels, control = gp_control(max_passes = 1)), "write -Inf",
+    class = "gpcalib_warning_not_converged")
+})
+
+test_that("rows that share an offset beyond computing are refused", {
+  flat <- matrix(-1e300, 5, 3)
+  expect_error(calib_gp(flat, c(1, 2, 3, 1, 2)), "reach 1e\\+300", class = "gpcalib_error_input")
+})
+
 test_that("a fit of few rows has converged when it says so, and its bound is the direct one", {
   set.seed(5)
   checked <- 0

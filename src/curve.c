@@ -43,6 +43,23 @@ static void apply_linear(const gpc_curve *curve, size_t n, const double *score,
 #define FEW_EDGES 24 /* comparing with all of them is faster than searching */
 #define TOGETHER 64
 
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
+/* Of s [n], n >= 1: four at a time, which do not wait for each other. */
+static double largest(size_t n, const double *s) {
+  double a = s[0], b = a, c = a, d = a;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    a = larger(s[i], a);
+    b = larger(s[i + 1], b);
+    c = larger(s[i + 2], c);
+    d = larger(s[i + 3], d);
+  }
+  for (; i < n; i++)
+    a = larger(s[i], a);
+  return larger(larger(a, b), larger(c, d));
+}
+
 /* The same as below for few edges: the edges that a score exceeds are counted, for many
  * scores at a time. With many classes hardly any score passes the first few edges; the
  * others are left alone. */
@@ -51,16 +68,13 @@ static void apply_few(const gpc_curve *curve, size_t n, const double *score,
   for (size_t from = 0; from < n; from += TOGETHER) {
     const size_t rows = n - from < TOGETHER ? n - from : TOGETHER;
     const double *s = score + from;
-    int64_t count[TOGETHER] = {0};
-    double most = s[0];
-#pragma omp simd reduction(max : most)
-    for (size_t i = 0; i < rows; i++)
-      most = s[i] > most ? s[i] : most;
+    const double most = largest(rows, s);
     if (most <= curve->x[0] && curve->y[0] == curve->y[0]) {
       for (size_t i = 0; i < rows; i++)
         value[from + i] = curve->y[0];
       continue;
     }
+    int64_t count[TOGETHER] = {0};
     for (size_t e = 0; e + 1 < curve->m && curve->x[e] < most; e++) {
       const double edge = curve->x[e];
 #pragma omp simd

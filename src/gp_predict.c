@@ -379,20 +379,26 @@ static void predict_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
 }
 
 void gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                    gpc_approx approx, double *work, double *p, int *hard) {
+                    gpc_approx approx, gpc_poll poll, void *poll_data, double *work,
+                    double *p, int *hard) {
   const size_t n = data->n, blocks = (n + ROWS - 1) / ROWS;
   const size_t each = block_doubles(lookup, data->k);
   const int apart = approx == GPC_APPROX_DELTA && !lookup->quiet;
   const int threads = data->threads;
+  const size_t some = gpc_poll_blocks(ROWS, data->k);
+  for (size_t begin = 0; begin < blocks; begin += some) {
+    const size_t now = blocks - begin < some ? blocks - begin : some;
+    gpc_call_poll(poll, poll_data);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (int part = 0; part < threads; part++) {
-    block_work t;
-    carve(lookup, data->k, work + (size_t)part * each, &t);
-    size_t from = blocks * (size_t)part / (size_t)threads;
-    size_t to = blocks * (size_t)(part + 1) / (size_t)threads;
-    for (size_t b = from; b < to; b++) {
-      size_t first = b * ROWS, rows = n - first < ROWS ? n - first : ROWS;
-      predict_block(data, lookup, approx, apart, first, rows, &t, p, hard);
+    for (int part = 0; part < threads; part++) {
+      block_work t;
+      carve(lookup, data->k, work + (size_t)part * each, &t);
+      size_t from = begin + now * (size_t)part / (size_t)threads;
+      size_t to = begin + now * (size_t)(part + 1) / (size_t)threads;
+      for (size_t b = from; b < to; b++) {
+        size_t first = b * ROWS, rows = n - first < ROWS ? n - first : ROWS;
+        predict_block(data, lookup, approx, apart, first, rows, &t, p, hard);
+      }
     }
   }
 }

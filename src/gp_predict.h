@@ -62,7 +62,8 @@ typedef enum { GPC_APPROX_MEAN, GPC_APPROX_DELTA } gpc_approx;
  * should integrate (0 elsewhere). work: gpc_gp_predict_work() */
 size_t gpc_gp_predict_work(const gpc_gp_lookup *lookup, size_t k, int threads);
 void gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                    gpc_approx approx, double *work, double *p, int *hard);
+                    gpc_approx approx, gpc_poll poll, void *poll_data, double *work,
+                    double *p, int *hard);
 
 /* Two classes: p [n x 2] by quadrature over the difference of the two latent values,
  * exact to about 1e-12. work: gpc_gp_predict_two_work(m). */

@@ -62,9 +62,9 @@ void gpc_visit_forget(gpc_visit_work *t);
 gpc_surrogate gpc_visit_surrogate(const gpc_visit *v, const gpc_visit_work *t,
                                   size_t extras, double damping);
 
-/* eq. (26a): the slope and m have the joint precision X'WX + diag(1, .., 1, 0), X = [A, z] (flat
- * prior of the slope): the slope's variance, and in cross [m] the change of m by a unit
- * of it,
+/* eq. (26a): the slope and m have the joint precision X'WX + diag(1, .., 1, 0), X = [A,
+ * z] (flat prior of the slope): the slope's variance, and in cross [m] the change of m by
+ * a unit of it,
  * -(I + A'WA)^-1 A'W z. 0 and zeros when the data say nothing of the slope. */
 double gpc_visit_slope(gpc_visit_work *t, const gpc_visit *v, double *cross);
 

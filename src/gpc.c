@@ -39,6 +39,11 @@ size_t gpc_block_rows(size_t k) {
   return rows > GPC_BLOCK_MAX ? GPC_BLOCK_MAX : rows;
 }
 
+size_t gpc_poll_blocks(size_t rows, size_t k) {
+  const size_t scores = rows * k, most = 4000000;
+  return scores >= most / 8 ? 8 : most / (scores ? scores : 1);
+}
+
 size_t gpc_block_count(size_t n, size_t k) {
   size_t rows = gpc_block_rows(k);
   return n / rows + (n % rows != 0);

@@ -46,6 +46,10 @@ size_t gpc_block_rows(size_t k);
 /* Number of blocks of gpc_block_rows(k) rows in n rows. */
 size_t gpc_block_count(size_t n, size_t k);
 
+/* How many blocks of `rows` rows and k columns to work on between two polls where a score
+ * costs little: some tens of milliseconds. */
+size_t gpc_poll_blocks(size_t rows, size_t k);
+
 /* The largest gpc_block_rows() ever returns: for buffers on the stack. */
 #define GPC_BLOCK_MAX 512
 

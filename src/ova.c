@@ -110,14 +110,24 @@ static void map_platt(const double *coef, const double *range, size_t n,
     value[i] = gpc_expit_minus(value[i]);
 }
 
+static inline double beta_at(const double *coef, double clip, double up, double down) {
+  up = up < clip ? clip : up;
+  down = down < clip ? clip : down;
+  return gpc_expit_minus(coef[1] * gpc_log(down) - coef[0] * gpc_log(up) - coef[2]);
+}
+
+/* rest may be NULL: one minus the score. */
 static void map_beta(const double *coef, double clip, size_t n, const double *score,
                      const double *rest, double *value) {
-  const double a = coef[0], b = coef[1], c = coef[2];
+  const double c[3] = {coef[0], coef[1], coef[2]};
+  if (rest)
 #pragma omp simd
-  for (size_t i = 0; i < n; i++) {
-    double up = score[i] < clip ? clip : score[i], down = rest[i] < clip ? clip : rest[i];
-    value[i] = gpc_expit_minus(b * gpc_log(down) - a * gpc_log(up) - c);
-  }
+    for (size_t i = 0; i < n; i++)
+      value[i] = beta_at(c, clip, score[i], rest[i]);
+  else
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+      value[i] = beta_at(c, clip, score[i], 1.0 - score[i]);
 }
 
 void gpc_ova_map(const gpc_ova *ova, size_t j, size_t n, const double *score,
@@ -173,7 +183,7 @@ static void predict_pair(const gpc_ova *ova, size_t rows, const double *score,
 static void predict_block(const gpc_ova *ova, size_t rows, size_t n, size_t k,
                           const double *z, int logits, double *p) {
   const double *score = p; /* in place, unless the scores are the probabilities given */
-  double rest[GPC_BLOCK_MAX], sum[GPC_BLOCK_MAX];
+  double sum[GPC_BLOCK_MAX], inverse[GPC_BLOCK_MAX];
   if (ova->log_odds)
     log_odds_block(rows, n, k, z, logits, p);
   else if (logits)
@@ -190,36 +200,38 @@ static void predict_block(const gpc_ova *ova, size_t rows, size_t n, size_t k,
   for (size_t j = 0; j < k; j++) {
     const double *from = score + j * n;
     double *to = p + j * n;
-    if (ova->kind == GPC_MAP_BETA)
-      for (size_t i = 0; i < rows; i++)
-        rest[i] = 1.0 - from[i];
-    gpc_ova_map(ova, j, rows, from, rest, to);
+    gpc_ova_map(ova, j, rows, from, NULL, to);
 #pragma omp simd
     for (size_t i = 0; i < rows; i++)
       sum[i] += to[i];
   }
   int empty = 0;
   for (size_t i = 0; i < rows; i++) {
-    rest[i] = 1.0 / sum[i];
-    empty += !(rest[i] < INFINITY); /* zero, or as good as */
+    inverse[i] = 1.0 / sum[i];
+    empty += !(inverse[i] < INFINITY); /* zero, or as good as */
   }
   for (size_t j = 0; j < k; j++) {
     double *to = p + j * n;
 #pragma omp simd
     for (size_t i = 0; i < rows; i++)
-      to[i] *= rest[i];
+      to[i] *= inverse[i];
   }
   for (size_t i = 0; empty && i < rows; i++)
-    if (!(rest[i] < INFINITY))
+    if (!(inverse[i] < INFINITY))
       keep_row(n, k, z + i, logits, p + i);
 }
 
 void gpc_ova_predict(const gpc_ova *ova, size_t n, size_t k, const double *z, int logits,
-                     int threads, double *p) {
+                     int threads, gpc_poll poll, void *poll_data, double *p) {
   const size_t step = gpc_block_rows(k), blocks = gpc_block_count(n, k);
+  const size_t some = gpc_poll_blocks(step, k);
+  for (size_t from = 0; from < blocks; from += some) {
+    const size_t to = blocks - from < some ? blocks : from + some;
+    gpc_call_poll(poll, poll_data);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (size_t b = 0; b < blocks; b++) {
-    size_t first = b * step, rows = n - first < step ? n - first : step;
-    predict_block(ova, rows, n, k, z + first, logits, p + first);
+    for (size_t b = from; b < to; b++) {
+      size_t first = b * step, rows = n - first < step ? n - first : step;
+      predict_block(ova, rows, n, k, z + first, logits, p + first);
+    }
   }
 }

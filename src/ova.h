@@ -27,14 +27,14 @@ typedef struct {
   int log_odds; /* GPC_MAP_PLATT: scores are log-odds */
 } gpc_ova;
 
-/* value [n] of map j at score [n]; rest [n] is one minus it, used by GPC_MAP_BETA alone
- * and otherwise NULL. value may be score or rest. */
+/* value [n] of map j at score [n]; rest [n] is one minus it, looked at by GPC_MAP_BETA
+ * alone, or NULL to have it computed. value may be score or rest. */
 void gpc_ova_map(const gpc_ova *ova, size_t j, size_t n, const double *score,
                  const double *rest, double *value);
 
-/* p [n x k] from z [n x k], probabilities or logits. */
+/* p [n x k] from z [n x k], probabilities or logits. poll may be NULL. */
 void gpc_ova_predict(const gpc_ova *ova, size_t n, size_t k, const double *z, int logits,
-                     int threads, double *p);
+                     int threads, gpc_poll poll, void *poll_data, double *p);
 
 /* Log-odds [n x k] of every class against the rest, from probabilities or logits: 0 and 1
  * give infinities. odds may be z itself. */

@@ -200,8 +200,9 @@ SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEX
     gpc_gp_lookup lookup = make_lookup(&fit);
     int *hard = r_work_int(data.n);
     memset(hard, 0, data.n * sizeof(int));
-    gpc_gp_predict(&data, &lookup, delta ? GPC_APPROX_DELTA : GPC_APPROX_MEAN,
-                   r_work(gpc_gp_predict_work(&lookup, data.k, data.threads)), p, hard);
+    gpc_gp_predict(&data, &lookup, delta ? GPC_APPROX_DELTA : GPC_APPROX_MEAN, r_poll,
+                   NULL, r_work(gpc_gp_predict_work(&lookup, data.k, data.threads)), p,
+                   hard);
     integrate_hard_rows(&data, &fit, &lookup, hard, p);
   }
   UNPROTECT(1);
@@ -228,14 +229,14 @@ SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP 
     memset(p, 0, size * sizeof(double));
   const double each = 0.5 / (double)pairs;
   /* a few at a time, so that an interrupt is heard and their tables stay small */
-  const size_t step = all || apart || pairs < 8 ? pairs : 8;
+  const size_t step = pairs < 8 ? pairs : 8;
   double *work = r_work(gpc_gp_draws_work(&lookup, k, step, data.threads));
   for (size_t first = 0; first < pairs; first += step) {
     size_t some = pairs - first < step ? pairs - first : step;
     R_CheckUserInterrupt();
-    gpc_gp_draws(&data, &lookup, 0, n, some, xs + first * m, es + first * k,
-                 tilts ? tilts + first : NULL, apart, each, work, all ? NULL : p,
-                 all ? p : NULL);
+    gpc_gp_draws(&data, &lookup, 0, n, some, xs + first * m,
+                 es + first * k * (apart ? n : 1), tilts ? tilts + first : NULL, apart,
+                 each, work, all ? NULL : p, all ? p + 2 * first * n * k : NULL);
   }
   UNPROTECT(1);
   return out;

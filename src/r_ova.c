@@ -52,8 +52,8 @@ SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads) {
   const double *data = r_matrix(z, "z", &n, &k);
   gpc_ova ova = unpack(maps, k == 2 ? 1 : k);
   SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
-  gpc_ova_predict(&ova, n, k, data, r_flag(logits, "logits"), r_threads(threads),
-                  REAL(p));
+  gpc_ova_predict(&ova, n, k, data, r_flag(logits, "logits"), r_threads(threads), r_poll,
+                  NULL, REAL(p));
   UNPROTECT(1);
   return p;
 }

@@ -453,8 +453,14 @@ static void fit_set(const gpc_gp_data *data, gpc_cov cov, int compressed, fitted
   setup.y = y;
   for (size_t i = 0; i < M; i++)
     f->w[i] = low + width * (double)i / (M - 1.0);
-  gpc_gp_state state = {
-      {0.0, 1.0, {1.0, start_l[0], 1e-6}, f->w, f->q_mean, f->q_cov}, 0.0, 0.0, 0, 0, 0};
+  gpc_gp_state state = {{0.0, 1.0, {1.0, start_l[0], 1e-6}, f->w, f->q_mean, f->q_cov},
+                        0.0,
+                        0.0,
+                        0,
+                        0,
+                        0,
+                        0.0,
+                        NULL};
   f->state = state;
   f->seen.state = &f->state;
   f->seen.last = -INFINITY;

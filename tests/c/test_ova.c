@@ -73,7 +73,7 @@ static void identity(size_t n, size_t k) {
   beta.coef = coef;
   beta.clip = 1e-16;
   for (int logits = 0; logits < 2; logits++) {
-    gpc_ova_predict(&beta, n, k, logits ? z : p, logits, 1, v);
+    gpc_ova_predict(&beta, n, k, logits ? z : p, logits, 1, NULL, NULL, v);
     double worst = 0.0;
     for (size_t i = 0; i < n * k; i++)
       worst = fmax(worst, fabs(v[i] - p[i]));
@@ -90,7 +90,7 @@ static void identity(size_t n, size_t k) {
   platt.log_odds = 1;
   for (int logits = 0; logits < 2; logits++)
     for (int threads = 1; threads < 4; threads++) {
-      gpc_ova_predict(&platt, n, k, logits ? z : p, logits, threads, v);
+      gpc_ova_predict(&platt, n, k, logits ? z : p, logits, threads, NULL, NULL, v);
       double worst = 0.0;
       for (size_t i = 0; i < n * k; i++)
         worst = fmax(worst, fabs(v[i] - p[i]));
@@ -107,18 +107,18 @@ static void rows_of_nothing(void) {
   gpc_ova steps = {GPC_MAP_CURVE, 3, GPC_CURVE_UPTO, x, y, start, NULL, NULL, 0.0, 0};
   const double p[] = {.4, .6, .5, .3, .3, .5, .3, .1, 0};
   double v[9];
-  gpc_ova_predict(&steps, 3, 3, p, 0, 1, v);
+  gpc_ova_predict(&steps, 3, 3, p, 0, 1, NULL, NULL, v);
   CHECK(v[0] == .4 && v[3] == .3 && v[6] == .3);
   CHECK(v[1] == 1 && v[4] == 0 && v[7] == 0);
   CHECK(v[2] == .5 && v[5] == .5 && v[8] == 0);
   const double z[] = {log(.4) + 9, log(.3) + 9, log(.3) + 9};
-  gpc_ova_predict(&steps, 1, 3, z, 1, 1, v);
+  gpc_ova_predict(&steps, 1, 3, z, 1, 1, NULL, NULL, v);
   CHECK_NEAR(v[0], .4, 1e-15);
   CHECK_NEAR(v[2], .3, 1e-15);
   gpc_ova one = steps;
   one.maps = 1;
   const double pair[] = {.7, .2, .3, .8};
-  gpc_ova_predict(&one, 2, 2, pair, 0, 1, v);
+  gpc_ova_predict(&one, 2, 2, pair, 0, 1, NULL, NULL, v);
   CHECK(v[0] == 1 && v[2] == 0 && v[1] == 0 && v[3] == 1);
 }
 

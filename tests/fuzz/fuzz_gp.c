@@ -88,16 +88,18 @@ static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean
   for (int approx = 0; approx < 3; approx++) {
     if (approx < 2) {
       memset(hard, 0, n * sizeof(int));
-      gpc_gp_predict(&rows, &lookup, (gpc_approx)approx, room(gpc_gp_predict_work(&lookup, k, 1)), p,
+      gpc_gp_predict(&rows, &lookup, (gpc_approx)approx, NULL, NULL, room(gpc_gp_predict_work(&lookup, k, 1)), p,
                      hard);
     } else {
-      double x[4 * 64], e[4 * 8];
+      double x[4 * 64], e[4 * 8], tilt[4];
+      for (size_t i = 0; i < 4; i++)
+        tilt[i] = ((double)take(b) - 128.0) / 40.0;
       for (size_t i = 0; i < 4 * m; i++)
         x[i] = ((double)take(b) - 128.0) / 40.0;
       for (size_t i = 0; i < 4 * k; i++)
         e[i] = ((double)take(b) - 128.0) / 40.0;
       memset(p, 0, n * k * sizeof(double));
-      gpc_gp_draws(&rows, &lookup, 0, n, 4, x, e, 0, 1.0 / 8.0,
+      gpc_gp_draws(&rows, &lookup, 0, n, 4, x, e, take(b) % 2 ? tilt : NULL, 0, 1.0 / 8.0,
                    room(gpc_gp_draws_work(&lookup, k, 4, 1)), p, NULL);
     }
     for (size_t i = 0; i < n; i++) {

@@ -83,7 +83,7 @@ static void check_rows(const gpc_ova *ova, size_t k, int logits, bytes *b) {
     z[i] = take_double(b);
     z[i] = z[i] < INFINITY && (i >= n || z[i] > -INFINITY) ? z[i] : 0.0;
   }
-  gpc_ova_predict(ova, n, k, z, logits, 1, p);
+  gpc_ova_predict(ova, n, k, z, logits, 1, NULL, NULL, p);
   for (size_t i = 0; i < n; i++) {
     double sum = 0.0;
     for (size_t j = 0; j < k; j++) {

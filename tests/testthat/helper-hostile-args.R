@@ -139,6 +139,15 @@ hostile_argument <- function(name) {
     compare = list("prior", "temperature", "identity", character(), "other"),
     type = c("prob", "class", "latent", "interval", "draws", "confidence", "classwise", "top_label", "event", "auto",
       "multiclass", "binary"),
+    methods = list("none", c("none", "temperature"), "zzz", list("gp", mean = "log"), list(a = "none", a = "platt"),
+      list("temperature", calib_beta), function(scores, labels) stop("no"), function(scores, labels) function(newdata) 1,
+      list("platt", predict = 3), list(flat = list("gp", predict = list(approx = "mean"))), character()),
+    n_cal = list(10, 0.5, 1, 0, 1e9, NULL, c(3, 4)), n_test = list(5, 0.2, 1, 0, 1e9),
+    splits = list(1, 2, 3, 0, list(1:2), list(list(cal = 1:2, test = 2:3)), list(list(cal = 1, test = 1e9)), list(NULL)),
+    metrics = list("ece", c("mce", "log_loss"), "zzz", function(probs, labels) NaN, function(probs, labels) "a",
+      list("ece", list("ece", bins = 3)), list(a = function(probs, labels) stop("no")), "overconfidence", list()),
+    stratify = c(TRUE, FALSE), vary_slope = c(TRUE, FALSE),
+    groups = list(1:2, rep("a", 20), NA), time = list(rep(1, 20), Sys.time() + 1:200, NA),
     list(NULL))
   if (chance(0.25)) hostile_junk() else pick_one(good)
 }
@@ -220,24 +229,31 @@ hostile_extra <- function(args, names, p) {
 }
 
 hostile_pair_args <- function(what) {
-  data <- hostile_data()
+  study <- what %in% c("calib_study", "study_methods") # whatever is spoilt, it stops: seldom, then
+  data <- if (study) hostile_data(list(n = pick_one(c(5, 20, 60, 200)), k = pick_one(2:4))) else hostile_data()
   args <- list(data$x, data$y)
-  if (chance(0.6)) args[[1]] <- hostile_scores(args[[1]])
-  if (chance(0.25)) args[2] <- list(hostile_labels(args[[2]]))
+  if (chance(if (study) 0.3 else 0.6)) args[[1]] <- hostile_scores(args[[1]])
+  if (chance(if (study) 0.1 else 0.25)) args[2] <- list(hostile_labels(args[[2]]))
   if (chance(0.03)) args[1] <- list(hostile_junk())
   if (chance(0.03)) args[2] <- list(hostile_junk())
-  fun <- if (what == "table_methods") reliability_table else getExportedValue("gpcalib", what)
+  fun <- switch(what, table_methods = reliability_table, study_methods = calib_study, getExportedValue("gpcalib", what))
   names(args) <- names(formals(fun))[1:2]
   if (what %in% c("plot_reliability", "plot_confidence") && chance(0.3)) {
     args$x <- list(one = args$x, two = args$x)[seq_len(sample.int(2, 1))]
   }
-  if (chance(0.3)) args["weights"] <- list(hostile_weights(data$n))
+  if (chance(if (study) 0.1 else 0.3)) args["weights"] <- list(hostile_weights(data$n))
   if (what == "plot_reliability") fun <- reliability_table
   extra <- setdiff(names(formals(fun)), c(names(formals(fun))[1:2], "weights", "..."))
   if (what == "calib_metrics") extra <- c(extra, setdiff(names(formals(ece)), c("probs", "labels", "weights")))
-  args <- hostile_extra(args, extra, 0.15)
+  args <- hostile_extra(args, extra, if (study) 0.07 else 0.15)
   if (what %in% c("calib_metrics", "plot_confidence", "reliability_table", "plot_reliability", "table_methods") &&
     is.null(args$replicates) && "replicates" %in% extra) args$replicates <- 25
+  if (study) { # all methods ten times would take too long
+    if (chance(0.1)) args$groups <- sample.int(data$n, data$n, TRUE)
+    if (chance(0.1)) args$time <- stats::rnorm(data$n)
+    if (is.null(args$methods)) args$methods <- pick_one(list("temperature", c("none", "histogram")))
+    if (is.null(args$splits)) args$splits <- 2
+  }
   if (chance(0.03)) args <- args[-1]
   args
 }
@@ -256,7 +272,7 @@ hostile_method_args <- function(what) {
   # logLik() and vcov() are for calib_temperature() alone: base R says so of others
   if (what %in% c("logLik", "vcov") && !inherits(object, "calib_temperature")) args[[1]] <- hostile_objects()[[5]]
   extra <- switch(what, predict = c("type", "threads", if (inherits(object, "calib_gp")) {
-    c("approx", "n_draws", "level", "independent")
+    c("approx", "n_draws", "level", "independent", "vary_slope")
   }), calib_map = c("p", "level"), plot_map = c("level", "classes", "points", "base_size"),
     plot_latent = c("compare", "level", "range", "histogram", "inducing", "base_size"),
     plot_interval = c("labels", "level", "classes", "rows", "n_draws", "base_size"))

@@ -11,7 +11,7 @@ hostile_methods <- c("predict", "predict", "predict", "print", "summary", "coef"
   "augment", "autoplot", "latent", "calib_map", "plot_map", "plot_latent", "plot_interval", "logLik",
   "vcov")
 hostile_others <- c("calib_metrics", "reliability_table", "plot_reliability", "plot_confidence",
-  "gp_control", "table_methods")
+  "gp_control", "table_methods", "calib_study", "study_methods")
 
 # Run one call; NULL when nothing is wrong, otherwise a line of text
 hostile_call <- function(seed, limit = 30) {
@@ -57,6 +57,15 @@ hostile_run <- function(plan) {
     summary(part)
     hostile_draw(autoplot(table))
     return(summary(table))
+  }
+  if (what == "study_methods") {
+    study <- do.call(calib_study, plan$args, quote = TRUE)
+    print(study)
+    print(study[seq_len(min(3, nrow(study))), ])
+    hostile_draw(autoplot(study))
+    hostile_draw(autoplot(study[study$split == 1, ]))
+    print(summary(study))
+    return(as.data.frame(study))
   }
   fun <- switch(what, predict = stats::predict, coef = stats::coef, nobs = stats::nobs, logLik = stats::logLik,
     vcov = stats::vcov, print = print, summary = function(object, ...) print(summary(object, ...)),
@@ -117,6 +126,12 @@ hostile_wrong <- function(plan, value, warned) {
       full <- value[value$n > 0, ]
       if (anyNA(value$n) || anyNA(full$confidence) || anyNA(full$observed) ||
         any(full$observed < 0 | full$observed > 1 + 1e-12)) "rows without numbers"
+    },
+    calib_study = ,
+    study_methods = {
+      silent <- is.na(value$value) & is.na(value$error) & !value$metric %in% c("overconfidence", "underconfidence")
+      if (!is.data.frame(value) || !nrow(value)) return("no rows")
+      if (any(silent) && !told("failed", "undefined")) "values missing without an error"
     },
     NULL
   )

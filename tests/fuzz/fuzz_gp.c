@@ -103,6 +103,8 @@ static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean
                    room(gpc_gp_draws_work(&lookup, k, 4, 1)), p, NULL);
     }
     for (size_t i = 0; i < n; i++) {
+      if (approx == GPC_APPROX_DELTA && hard[i])
+        continue; /* for the caller to integrate */
       double sum = 0.0;
       for (size_t j = 0; j < k; j++) {
         HOLDS(p[i + n * j] >= 0.0 && p[i + n * j] <= 1.0 + 1e-9);
@@ -181,7 +183,9 @@ static void fit(bytes *b) {
                         0.0,
                         0,
                         0,
-                        0};
+                        0,
+                        0.0,
+                        room(m)};
   for (size_t i = 0; i < m; i++)
     state.point.inducing[i] = low + width * (double)i / (double)(m - 1);
   memset(state.point.q_mean, 0, m * sizeof(double));

@@ -1,0 +1,128 @@
+# Rscript bench/stress/limits.R: large data. Time and memory of every fit and prediction grow no faster than the
+# scores, up to 50,000 x 1000; more than 2^31 scores in one matrix (where there is the memory) give the answer that
+# a few of their rows give; and when the memory is not there, that is an error and the session goes on.
+library(gpcalib)
+given <- commandArgs(TRUE)
+k <- 1000
+
+status <- function(what, file = "/proc/self/status") {
+  line <- grep(paste0("^", what, ":"), readLines(file), value = TRUE)
+  as.numeric(gsub("[^0-9]", "", line)) / 1024 # MB
+}
+
+# Seconds, and the most memory in MB beyond what was there before
+measure <- function(job) {
+  gc(FALSE)
+  writeLines("5", "/proc/self/clear_refs") # forget the peak
+  before <- status("VmRSS")
+  seconds <- system.time(value <- suppressWarnings(suppressMessages(job())))[["elapsed"]]
+  list(value = value, seconds = seconds, mb = status("VmHWM") - before)
+}
+
+methods <- list(none = calib_none, temperature = calib_temperature, gp = calib_gp, platt = calib_platt, beta = calib_beta,
+  isotonic = calib_isotonic, histogram = calib_histogram, bbq = calib_bbq)
+
+# Growth ------------------------------------------------------------------------------------
+
+grow <- function() {
+  sizes <- c(12500, 25000, 50000)
+  rows <- list()
+  note <- function(n, what, result) {
+    rows[[length(rows) + 1]] <<- data.frame(n = n, what = what, seconds = result$seconds, mb = result$mb)
+    result$value
+  }
+  for (n in sizes) {
+    set.seed(1)
+    z <- matrix(rnorm(n * k, sd = 2), n)
+    y <- max.col(z - log(-log(runif(n))))
+    y[seq_len(k)] <- seq_len(k)
+    for (name in names(methods)) {
+      fit <- note(n, paste("fit", name), measure(function() methods[[name]](z, y)))
+      note(n, paste("predict", name), measure(function() predict(fit, z)))
+    }
+    p <- predict(methods$none(z, y), z)
+    rm(z)
+    note(n, "calib_metrics", measure(function() calib_metrics(p, y)))
+    note(n, "reliability_table", measure(function() reliability_table(p, y)))
+    note(n, "ece, classwise", measure(function() ece(p, y, type = "classwise")))
+    rm(p)
+  }
+  table <- do.call(rbind, rows)
+  bad <- 0
+  scores <- max(sizes) * k * 8 / 2^20
+  for (what in unique(table$what)) {
+    part <- table[table$what == what, ]
+    time <- coef(lm(log(seconds) ~ log(n), part))[[2]]
+    # what is smaller than a tenth of the scores is not looked at for its growth
+    memory <- if (max(part$mb) > scores / 10) coef(lm(log(mb) ~ log(n), part))[[2]] else NA
+    wrong <- (time > 1.15 && max(part$seconds) > 0.5) || (!is.na(memory) && memory > 1.1)
+    bad <- bad + wrong
+    cat(sprintf("%-22s %6.2f s, %5.2f times the scores; slopes %.2f, %.2f%s\n", what, max(part$seconds),
+      max(part$mb) / scores, time, memory, if (wrong) "  WRONG" else ""))
+  }
+  bad
+}
+
+# No memory ---------------------------------------------------------------------------------
+
+# In a child whose memory is limited (ulimit -v), a prediction that does not fit is an error, and the session works.
+refuse <- function() {
+  out <- tempfile()
+  code <- paste("library(gpcalib); set.seed(1); z <- matrix(rnorm(9e3), 3e3); y <- sample(3, 3e3, TRUE);",
+    "fit <- calib_gp(z, y); before <- predict(fit, z); big <- matrix(rnorm(4.5e7), 1.5e7);",
+    "wrong <- 0;",
+    "for (job in list(function() predict(fit, big), function() predict(fit, big, type = 'draws'),",
+    "  function() calib_platt(big, rep(1:3, 5e6)), function() ece(big, rep(1:3, 5e6)))) {",
+    "  e <- tryCatch({ job(); NULL }, error = identity);",
+    "  cat(if (is.null(e)) 'no error' else conditionMessage(e), '\\n');",
+    "  wrong <- wrong + !(inherits(e, 'gpcalib_error') || (!is.null(e) && grepl('cannot allocate', conditionMessage(e))))",
+    "}; rm(big); invisible(gc());",
+    "if (!identical(before, predict(fit, z))) wrong <- wrong + 1; cat(wrong, 'wrong\\n'); quit(status = wrong)")
+  status <- system2("bash", c("-c", shQuote(paste("ulimit -v 900000;", shQuote(file.path(R.home("bin"), "Rscript")), "-e",
+    shQuote(code)))))
+  cat("too little memory:", if (status == 0) "errors, and the session works" else "WRONG", "\n")
+  status != 0
+}
+
+# More than 2^31 scores -----------------------------------------------------------------------
+
+long <- function() {
+  n <- 70000
+  wide <- 30680 # n * wide = 2^31 + 116,352
+  need <- 1.15 * n * wide * 8 / 2^20
+  if (status("MemAvailable", "/proc/meminfo") < need) {
+    cat("more than 2^31 scores: SKIPPED, needs", round(need / 1024), "GB\n")
+    return(0)
+  }
+  cat("more than 2^31 scores:\n")
+  set.seed(1)
+  z <- matrix(0, n, wide)
+  # Rows that say something are at the end, their largest scores in the last columns, beyond 2^31.
+  at <- n - 999:0
+  top <- wide - sample.int(20, 1000, TRUE) + 1L
+  z[cbind(at, top)] <- 14
+  y <- rep_len(seq_len(wide), n)
+  y[at] <- ifelse(runif(1000) < 0.8, top, wide - sample.int(20, 1000, TRUE) + 1L)
+  bad <- 0
+  hold <- function(what, ok) {
+    cat(sprintf("  %-60s %s\n", what, if (isTRUE(ok)) "holds" else "WRONG"))
+    bad <<- bad + !isTRUE(ok)
+  }
+  fit <- measure(function() calib_temperature(z, y))
+  # flat rows add a constant to the likelihood: the answer is that of the others
+  small <- suppressWarnings(calib_temperature(z[at, ], y[at]))
+  hold(sprintf("calib_temperature(), %.0f s, %.0f MB", fit$seconds, fit$mb),
+    all.equal(coef(fit$value), coef(small), tolerance = 1e-6))
+  some <- predict(fit$value, z[at, ])
+  hold("predict() of its last rows", all.equal(rowSums(some), rep(1, 1000)))
+  best <- measure(function() class_accuracy(z, y, input = "logits"))
+  hold(sprintf("class_accuracy(), %.0f s, %.0f MB", best$seconds, best$mb),
+    all.equal(best$value, mean(ifelse(seq_len(n) < at[1], y == 1, y == c(rep(0, n - 1000), top)))))
+  bad
+}
+
+parts <- list(grow = grow, refuse = refuse, long = long)
+if (length(given)) parts <- parts[given]
+bad <- sum(vapply(parts, function(part) as.double(part()), 0))
+cat(bad, "wrong\n")
+quit(status = bad > 0)

@@ -252,12 +252,29 @@ static void start(const model *m, double *beta) {
 }
 
 #define STRIDE 16
+#define SEEN 100.0 /* rows of either kind in the sample, at the least */
+#define NEAR 200.0 /* what a start from the sample may leave to gain, in nats */
+
+/* Weight of the rows of the class and of the others in the blocks that are used. */
+static double rarer(const model *m) {
+  const gpc_logistic_data *d = m->data;
+  double count[2] = {0.0, 0.0};
+  for (size_t from = 0; from < d->n; from += ROWS * m->stride)
+    for (size_t i = from; i < d->n && i < from + ROWS; i++)
+      count[d->label[i] == d->code] += weight_of(d, i);
+  return fmin(count[0], count[1]);
+}
 
 /* Many rows: a few steps on every 16th block bring beta close, unless they do not settle
- * (separated rows, a class that is missing there). */
-static void approach(model *m, double *beta) {
-  if (m->data->n < 4 * STRIDE * ROWS)
-    return;
+ * or one kind of rows is rare there. 1 if beta has moved. */
+static int approach(model *m, double *beta) {
+  if (m->data->n < 4 * STRIDE * ROWS || m->data->stop < 1.0)
+    return 0;
+  m->stride = STRIDE;
+  const int enough = rarer(m) >= SEEN;
+  m->stride = 1;
+  if (!enough)
+    return 0;
   double near[P], step[P], slope = INFINITY;
   memcpy(near, beta, sizeof near);
   m->stride = STRIDE;
@@ -272,8 +289,10 @@ static void approach(model *m, double *beta) {
       near[a] += step[a];
   }
   m->stride = 1;
-  if (slope <= 1e-2)
-    memcpy(beta, near, sizeof near);
+  if (!(slope <= 1e-2))
+    return 0;
+  memcpy(beta, near, sizeof near);
+  return 1;
 }
 
 static void finish(const model *m, const double *beta, double c[P][P], int defined,
@@ -318,7 +337,7 @@ gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_i
   memset(result, 0, sizeof *result);
   scale_features(&m);
   start(&m, beta);
-  approach(&m, beta);
+  const int sampled = approach(&m, beta);
   memcpy(old, beta, sizeof old);
   /* weights that sum to less than a row tell the coefficients as well as larger ones; of
    * those that sum to very much more rounding leaves this */
@@ -360,6 +379,12 @@ gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_i
     memcpy(old, beta, sizeof old);
     solve(m.p, s.curvature, s.gradient, step);
     slope = product(m.p, s.gradient, step);
+    if (sampled && result->iterations == 1 && !(slope <= NEAR)) {
+      start(&m, beta); /* the sample has misled */
+      memcpy(old, beta, sizeof old);
+      slope = 0.0;
+      continue;
+    }
     if (!(slope < INFINITY)) /* curvature has vanished: nothing is left to gain */
       break;
     for (int a = 0; a < m.p; a++)

@@ -139,3 +139,33 @@ test_that("scores of any scale give the same probabilities", {
   expect_equal(predict(calib_platt(z * 1e100, y, input = "logits", weights = w), z * 1e100),
     predict(calib_platt(z, y, input = "logits", targets = "raw"), z), tolerance = 1e-6)
 })
+
+test_that("fits that begin on a sample of the rows end where glm() does, however the rows lie", {
+  set.seed(12)
+  n <- 40000 # every 16th block of 512 rows is the sample
+  z <- rnorm(n, sd = 2)
+  y <- as.integer(runif(n) < plogis(0.5 * z - 1))
+  inside <- (seq_len(n) - 1) %/% 512 %% 16 == 0
+  against <- y
+  against[inside] <- as.integer(runif(sum(inside)) < plogis(-4 * z[inside]))
+  rare <- as.integer(runif(n) < plogis(z - 11)) # some hundred, a few in the sample
+  cases <- list(mixed = list(z, y), sorted = list(sort(z), y[order(z)]), labels = list(z[order(y)], sort(y)),
+    against = list(z, against), rare = list(z, rare))
+  for (name in names(cases)) {
+    at <- cases[[name]]
+    fit <- calib_platt(at[[1]], at[[2]], targets = "raw", input = "logits")
+    ref <- suppressWarnings(stats::glm(at[[2]] ~ at[[1]], family = stats::binomial(), epsilon = 1e-14))
+    expect_equal(unname(coef(fit)[c("intercept", "slope")]), unname(coef(ref)), tolerance = 1e-8, info = name)
+    expect_lt(fit$iterations, 15)
+  }
+})
+
+test_that("many rows of a rare class take no more passes than few", {
+  set.seed(13)
+  n <- 50000
+  p <- plogis(rnorm(n, -7.5, 2))
+  y <- runif(n) < p^0.8 * 0.3
+  fit <- calib_beta(p, y)
+  expect_true(fit$converged)
+  expect_lt(fit$iterations, 50)
+})

@@ -91,43 +91,80 @@ refuse <- function() {
 
 # More than 2^31 scores -----------------------------------------------------------------------
 
-long <- function() {
-  n <- 70000
-  wide <- 30680 # n * wide = 2^31 + 116,352
-  need <- 1.15 * n * wide * 8 / 2^20
-  if (status("MemAvailable", "/proc/meminfo") < need) {
-    cat("more than 2^31 scores: SKIPPED, needs", round(need / 1024), "GB\n")
-    return(0)
-  }
-  cat("more than 2^31 scores:\n")
+n_long <- 70000
+wide <- 30680 # n_long * wide = 2^31 + 116,352
+at <- n_long - 999:0 # rows that say something are the last, their largest scores in the last columns
+
+room_for_long <- function() {
+  need <- 1.15 * n_long * wide * 8 / 2^20
+  enough <- status("MemAvailable", "/proc/meminfo") >= need
+  cat("more than 2^31 scores:", if (!enough) paste("SKIPPED, needs", round(need / 1024), "GB"), "\n")
+  enough
+}
+
+hold <- function(what, ok) {
+  cat(sprintf("  %-60s %s\n", what, if (isTRUE(ok)) "holds" else "WRONG"))
+  !isTRUE(ok)
+}
+
+last_columns <- function(n) wide - sample.int(20, n, TRUE) + 1L
+
+long_labels <- function(top) {
+  y <- rep_len(seq_len(wide), n_long)
+  y[at] <- ifelse(runif(1000) < 0.8, top, last_columns(1000))
+  y
+}
+
+long_logits <- function() {
+  if (!room_for_long()) return(0)
   set.seed(1)
-  z <- matrix(0, n, wide)
-  # Rows that say something are at the end, their largest scores in the last columns, beyond 2^31.
-  at <- n - 999:0
-  top <- wide - sample.int(20, 1000, TRUE) + 1L
+  top <- last_columns(1000)
+  y <- long_labels(top)
+  z <- matrix(0, n_long, wide)
   z[cbind(at, top)] <- 14
-  y <- rep_len(seq_len(wide), n)
-  y[at] <- ifelse(runif(1000) < 0.8, top, wide - sample.int(20, 1000, TRUE) + 1L)
-  bad <- 0
-  hold <- function(what, ok) {
-    cat(sprintf("  %-60s %s\n", what, if (isTRUE(ok)) "holds" else "WRONG"))
-    bad <<- bad + !isTRUE(ok)
-  }
   fit <- measure(function() calib_temperature(z, y))
   # flat rows add a constant to the likelihood: the answer is that of the others
   small <- suppressWarnings(calib_temperature(z[at, ], y[at]))
-  hold(sprintf("calib_temperature(), %.0f s, %.0f MB", fit$seconds, fit$mb),
+  bad <- hold(sprintf("calib_temperature(), %.0f s, %.0f MB", fit$seconds, fit$mb),
     all.equal(coef(fit$value), coef(small), tolerance = 1e-6))
   some <- predict(fit$value, z[at, ])
-  hold("predict() of its last rows", all.equal(rowSums(some), rep(1, 1000)))
-  best <- measure(function() class_accuracy(z, y, input = "logits"))
-  hold(sprintf("class_accuracy(), %.0f s, %.0f MB", best$seconds, best$mb),
-    all.equal(best$value, mean(ifelse(seq_len(n) < at[1], y == 1, y == c(rep(0, n - 1000), top)))))
+  bad <- bad + hold("predict() of its last rows", all.equal(rowSums(some), rep(1, 1000)))
+  gp <- measure(function() calib_gp(z, y, control = gp_control(max_passes = 3, tol = 0.1)))
+  some <- predict(gp$value, z[at[1:10], ])
+  bad + hold(sprintf("calib_gp() of three passes, %.0f s, %.0f MB", gp$seconds, gp$mb),
+    is.finite(gp$value$elbo) && isTRUE(all.equal(rowSums(some), rep(1, 10))))
+}
+
+long_probs <- function() {
+  if (!room_for_long()) return(0)
+  set.seed(1)
+  top <- last_columns(1000)
+  y <- long_labels(top)
+  z <- matrix(1 / wide, n_long, wide)
+  z[at, ] <- 0.5 / (wide - 1)
+  z[cbind(at, top)] <- 0.5
+  right <- c(y[-at] == 1, y[at] == top)
+  p <- c(rep(1 / wide, n_long - 1000), ifelse(y[at] == top, 0.5, 0.5 / (wide - 1)))
+  off <- right - c(rep(1 / wide, n_long - 1000), rep(0.5, 1000))
+  bad <- 0
+  for (case in list(
+    list("class_accuracy()", function() class_accuracy(z, y), mean(right)),
+    list("log_loss()", function() log_loss(z, y), -mean(log(p))),
+    list("ece()", function() ece(z, y, bins = 10), (abs(sum(off[-at])) + abs(sum(off[at]))) / n_long),
+    list("reliability_table()", function() sum(reliability_table(z, y)$n), n_long))) {
+    out <- measure(case[[2]])
+    bad <- bad + hold(sprintf("%s, %.0f s, %.0f MB", case[[1]], out$seconds, out$mb),
+      all.equal(out$value, case[[3]], tolerance = 1e-9))
+  }
   bad
 }
 
-parts <- list(grow = grow, refuse = refuse, long = long)
+parts <- list(grow = grow, refuse = refuse, long_logits = long_logits, long_probs = long_probs)
 if (length(given)) parts <- parts[given]
-bad <- sum(vapply(parts, function(part) as.double(part()), 0))
+bad <- 0
+for (part in parts) {
+  bad <- bad + part()
+  invisible(gc(FALSE)) # what is left of one is in the way of the next
+}
 cat(bad, "wrong\n")
 quit(status = bad > 0)

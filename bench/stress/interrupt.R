@@ -3,7 +3,7 @@
 # session that works: it then fits and predicts as before, and its memory is given back.
 latest <- 2
 jobs <- c("gp", "temperature", "platt", "isotonic", "beta", "bbq", "predict gp", "predict mc", "interval", "draws",
-  "bootstrap", "null", "band")
+  "bootstrap", "null", "band", "study", "log odds")
 given <- commandArgs(TRUE)
 
 if (length(given) == 2) {
@@ -25,6 +25,8 @@ if (length(given) == 2) {
     interval = { d <- wide(1e5, 50); fit <- calib_gp(d$z[1:500, ], d$y[1:500]); function() predict(fit, d$z, type = "interval") },
     draws = { d <- wide(1e4, 50); fit <- calib_gp(d$z[1:500, ], d$y[1:500]); function() for (i in 1:9) predict(fit, d$z, type = "draws", n_draws = 200) },
     bootstrap = { p <- runif(1e6); y <- runif(1e6) < p; function() calib_metrics(p, y, conf_level = 0.9, replicates = 1e5) },
+    study = { d <- wide(2e4, 20); function() calib_study(d$z, d$y, splits = 1000) },
+    "log odds" = { d <- wide(5e4, 500); fit <- suppressWarnings(calib_platt(d$z[1:2000, ], d$y[1:2000])); function() for (i in 1:50) predict(fit, d$z) },
     null = { d <- wide(1e5, 20); p <- exp(d$z); p <- p / rowSums(p); function() calib_metrics(p, d$y, type = "classwise", conf_level = 0.9, replicates = 1e4) },
     band = { p <- runif(1e6); y <- runif(1e6) < p; function() reliability_table(p, y, type = "event", method = "isotonic", replicates = 1e5) })
   cat(Sys.getpid(), "\n", file = given[2])

@@ -19,7 +19,7 @@ if (length(given) == 2) {
     platt = { d <- wide(5e4, 60); function() for (i in 1:20) calib_platt(d$z, d$y) },
     isotonic = { d <- wide(5e4, 60); function() for (i in 1:20) calib_isotonic(d$z, d$y) },
     beta = { d <- wide(5e4, 60); function() for (i in 1:20) calib_beta(d$z, d$y) },
-    bbq = { d <- wide(5e4, 60); function() calib_bbq(d$z, d$y) },
+    bbq = { d <- wide(5e4, 60); function() for (i in 1:20) calib_bbq(d$z, d$y) },
     "predict gp" = { d <- wide(1e5, 50); fit <- calib_gp(d$z[1:500, ], d$y[1:500]); function() for (i in 1:50) predict(fit, d$z) },
     "predict mc" = { d <- wide(1e5, 50); fit <- calib_gp(d$z[1:500, ], d$y[1:500]); function() predict(fit, d$z, approx = "mc", n_draws = 1000) },
     interval = { d <- wide(1e5, 50); fit <- calib_gp(d$z[1:500, ], d$y[1:500]); function() predict(fit, d$z, type = "interval") },

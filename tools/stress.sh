@@ -36,7 +36,7 @@ for attack in $attacks; do
           ! grep -q 'does not hold\|ERROR\|runtime error' "$BUILD/fuzz.out" || failed="$failed fuzz" ;;
     memory) run memory Rscript bench/stress/memory.R "${FITS:-10000}" ;;
     static) run static sh bench/stress/static.sh ;;
-    valgrind | sanitize) run "$attack" sh "bench/stress/$attack.sh" ;;
+    valgrind | sanitize | check) run "$attack" sh "bench/stress/$attack.sh" ;;
     *) [ -f "bench/stress/$attack.R" ] || stop "there is no attack $attack"
        run "$attack" Rscript "bench/stress/$attack.R" ;;
   esac

@@ -137,8 +137,13 @@ check_forecast <- function(probs, labels, weights = NULL) {
 #' New scores for a fitted calibrator: its classes, its kind of input
 #' @noRd
 check_newdata <- function(object, newdata, threads = 1L) {
-  x <- as_score_matrix(newdata, "newdata")
   classes <- object$classes
+  if (is.data.frame(newdata) && !is.null(found <- find_score_columns(names(newdata), classes)) &&
+    length(newdata) > length(found)) {
+    stop_input("newdata", paste0("has columns beside the scores (", say_values(names(newdata)[-found]), ")"),
+      "Keep the columns of the classes only, or use augment(), which finds them.")
+  }
+  x <- as_score_matrix(newdata, "newdata")
   rows <- rownames(x)
   if (is.data.frame(newdata) && .row_names_info(newdata) < 0) rows <- NULL
   if (max(2L, ncol(x)) != length(classes)) {

@@ -49,7 +49,7 @@ print.reliability_table <- function(x, digits = 3, rows = 20, ...) {
   filled[numeric] <- lapply(filled[numeric], round, digits = digits)
   print(utils::head(filled, rows), row.names = FALSE, ...)
   hidden <- c(nrow(filled) - min(rows, nrow(filled)), nrow(table) - nrow(filled))
-  said <- c(sprintf("%d more rows", hidden[1]), sprintf("%d empty bins", hidden[2]))[hidden > 0]
+  said <- c(say_count(hidden[1], "more row"), say_count(hidden[2], "empty bin"))[hidden > 0]
   if (length(said)) cat("(", paste(said, collapse = ", "), ")\n", sep = "")
   invisible(x)
 }

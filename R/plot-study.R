@@ -50,6 +50,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
       xmax = .data$mean + .data$std.error), data = means, linewidth = 0.9 * pen) +
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
     study_facets(points) +
+    scale_x_continuous(n.breaks = 4, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     # Methods without a single value keep their place.
     ggplot2::scale_y_discrete(limits = rev(setdiff(levels(droplevels(object$method)), reference))) +
     study_labels(points, object, reference, hidden) +
@@ -95,7 +96,7 @@ study_facets <- function(points) {
   metrics <- nlevels(droplevels(points$metric))
   if (sets > 1 && metrics > 1) {
     facet_wrap(vars(.data$data, .data$metric), scales = "free_x", ncol = metrics,
-      labeller = ggplot2::label_wrap_gen(multi_line = FALSE))
+      labeller = function(labels) lapply(labels, shorten, most = max(15, floor(70 / metrics))))
   } else if (sets > 1) {
     facet_wrap(vars(.data$data), scales = "free_x")
   } else {

@@ -1,9 +1,10 @@
 /* r_gp_bound.c: .Call layer of the bound at one point, for gp_bound() and the tests:
  * every route with its tables built from scratch. */
-#include "gp_rows.h"
 #include "linalg.h"
+#include "r_gp_rows.h"
 #include "r_util.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The features on the nodes of a line. */
@@ -60,19 +61,7 @@ static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line,
   times += 1 + times / 2; /* exactness before speed here */
   if ((line->g - 1) * times + 1 > most)
     return NULL;
-  gpc_rows *rows = (gpc_rows *)R_alloc(1, sizeof(gpc_rows));
-  gpc_line fine = gpc_line_refine(line, times);
-  double *work = r_work(gpc_rows_work(data->k, fine.g, data->threads));
-  size_t values, pairs;
-  rows->value_at = (size_t *)R_alloc(data->n, sizeof(size_t));
-  rows->stretch_at = (size_t *)R_alloc(data->n, sizeof(size_t));
-  gpc_rows_layout(data, line, times, work, rows, &values, &pairs);
-  rows->value = r_work(values);
-  rows->stretch = r_work_int(2 * pairs);
-  rows->stretches = r_work_int(data->n);
-  rows->spread = r_work(times * GPC_STENCIL);
-  gpc_rows_fill(data, work, rows);
-  return rows;
+  return r_gp_compress(data, line, times, INFINITY);
 }
 
 static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,

@@ -2,23 +2,18 @@
  * back for a finer one when the fit asks for it. */
 #include "gp_fit.h"
 #include "gp_prepare.h"
+#include "r_gp_rows.h"
 #include "r_util.h"
 
 #include <math.h>
 #include <string.h>
 
-static SEXP element(SEXP list, const char *name) {
-  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
-  for (R_xlen_t i = 0; i < XLENGTH(list); i++)
-    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
-      return VECTOR_ELT(list, i);
-  Rf_error("internal error: no element '%s'", name);
-}
-
 static double number(SEXP list, const char *name) {
-  return r_number(element(list, name), name);
+  return r_number(r_element(list, name), name);
 }
-static int flag(SEXP list, const char *name) { return r_flag(element(list, name), name); }
+static int flag(SEXP list, const char *name) {
+  return r_flag(r_element(list, name), name);
+}
 
 typedef struct {
   const gpc_gp_state *state;
@@ -35,27 +30,6 @@ static void poll_fit(void *data) {
             poll->state->passes, poll->state->elbo, poll->state->promise, at->hyper.s2,
             at->hyper.l, at->slope);
   }
-}
-
-/* NULL where the compressed rows would be much larger than the scores. */
-static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t times) {
-  gpc_rows *rows = (gpc_rows *)R_alloc(1, sizeof(gpc_rows));
-  gpc_line fine = gpc_line_refine(line, times);
-  double *work = r_work(gpc_rows_work(data->k, fine.g, data->threads));
-  size_t values, pairs;
-  rows->value_at = (size_t *)R_alloc(data->n, sizeof(size_t));
-  rows->stretch_at = (size_t *)R_alloc(data->n, sizeof(size_t));
-  gpc_rows_layout(data, line, times, work, rows, &values, &pairs);
-  /* a fit of much data shall not take much more memory than they do */
-  const double scores = (double)data->n * (double)data->k;
-  if (scores > 2e6 && (double)values > 1.4 * scores)
-    return NULL;
-  rows->value = r_work(values);
-  rows->stretch = r_work_int(2 * pairs);
-  rows->stretches = r_work_int(data->n);
-  rows->spread = r_work(times * GPC_STENCIL);
-  gpc_rows_fill(data, work, rows);
-  return rows;
 }
 
 #define MOST_FINE 6000
@@ -124,8 +98,8 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   setup.short_l = number(options, "short_lengthscale");
   setup.tol = number(options, "tol");
   setup.box.tol = 0.1 * setup.tol;
-  setup.max_passes = r_count(element(options, "max_passes"), "max_passes");
-  SEXP starts = element(options, "start_lengthscale");
+  setup.max_passes = r_count(r_element(options, "max_passes"), "max_passes");
+  SEXP starts = r_element(options, "start_lengthscale");
   setup.start_l = r_doubles(starts, "start_lengthscale", -1);
   setup.starts = (size_t)XLENGTH(starts);
   static const char *names[] = {
@@ -155,10 +129,11 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   state.slope_cross = REAL(cross);
   memset(REAL(q_mean), 0, m * sizeof(double));
   memset(REAL(q_cov), 0, m * m * sizeof(double));
-  SEXP q_start = element(options, "q_mean");
+  SEXP q_start = r_element_or_null(options, "q_mean");
   if (q_start != R_NilValue) {
     memcpy(REAL(q_mean), r_doubles(q_start, "q_mean", (R_xlen_t)m), m * sizeof(double));
-    memcpy(REAL(q_cov), r_doubles(element(options, "q_cov"), "q_cov", (R_xlen_t)(m * m)),
+    memcpy(REAL(q_cov),
+           r_doubles(r_element(options, "q_cov"), "q_cov", (R_xlen_t)(m * m)),
            m * m * sizeof(double));
     state.warm = 1;
   }
@@ -167,6 +142,9 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
   gpc_gp_finer finer = {0, 1};
   setup.may_halve = 1;
   const int use_rows = flag(options, "rows");
+  /* a fit of much data shall not take much more memory than they do */
+  const double scores = (double)data.n * (double)data.k;
+  const double most = scores > 2e6 ? 1.4 * scores : INFINITY;
   const void *mark = vmaxget();
   poll_state poll = {&state, flag(options, "trace")};
   while (status == GPC_TOO_COARSE) {
@@ -177,7 +155,7 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP
       break;
     setup.rows = NULL;
     if (use_rows && finer.times > 0 && (setup.line.g - 1) * finer.times < MOST_FINE)
-      setup.rows = compress(&data, &setup.line, finer.times);
+      setup.rows = r_gp_compress(&data, &setup.line, finer.times, most);
     status = gpc_gp_fit(&data, &setup, poll_fit, &poll,
                         r_work(gpc_gp_fit_work(&data, &setup)), &state, &finer);
     finer.times += finer.times / 4;

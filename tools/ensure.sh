@@ -9,6 +9,7 @@
 case $1 in
   build) stages="build" ;;
   check) stages="build test check" ;;
+  stress) stages="build test check stress" ;;
   *) stages="build $1" ;;
 esac
 
@@ -39,9 +40,10 @@ can_link() {
 
 # Debian packages of the commands that are not there.
 missing_programs() {
-  needs cmd cc | while read -r kind name deb; do
+  needs cmd cc lib | while read -r kind name deb; do
     case $kind in
       cmd) command -v "$name" > /dev/null 2>&1 || echo "$deb" ;;
+      lib) [ -n "$(find /usr/lib -name "$name" 2> /dev/null | head -n 1)" ] || echo "$deb" ;;
       cc) { command -v R > /dev/null 2>&1 && can_link; } || echo "$deb" ;;
     esac
   done

@@ -1,10 +1,10 @@
 #!/bin/sh
 # tools/stress.sh [ATTACK...]: the long attacks, each reproducible alone. CALLS hostile calls (10000), SECONDS_EACH
-# of every fuzzer (300), FITS for the memory (10000). The results of the whole run are in .build/stress.log.
+# of every fuzzer (330), FITS for the memory (10000), JOBS of valgrind at a time (1). All of them take two hours. The results of the whole run are in .build/stress.log.
 
 . "$(dirname "$0")/env.sh"
 
-attacks=${*:-hostile fuzz torture memory numbers interrupt builds static}
+attacks=${*:-hostile fuzz torture memory sanitize interrupt limits numbers builds static check valgrind}
 log=$BUILD/stress.log
 : > "$log"
 failed=
@@ -21,7 +21,7 @@ fuzz() {
   make -s -C tests/fuzz OUT="$BUILD/fuzz" || { echo "the fuzzers do not compile: ERROR"; return; }
   for f in $(make -s -C tests/fuzz OUT="$BUILD/fuzz" list); do
     mkdir -p "$BUILD/fuzz/corpus_$f"
-    (cd "$BUILD/fuzz" && ./"$f" -max_total_time="${SECONDS_EACH:-300}" -max_len=1024 -timeout=60 \
+    (cd "$BUILD/fuzz" && ./"$f" -max_total_time="${SECONDS_EACH:-330}" -max_len=1024 -timeout=60 \
       -rss_limit_mb=2048 "corpus_$f" > "$f.log" 2>&1)
     status=$?
     echo "$f: $(tail -n 1 "$BUILD/fuzz/$f.log")"

@@ -238,6 +238,8 @@ SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP 
                  es + first * k * (apart ? n : 1), tilts ? tilts + first : NULL, apart,
                  each, work, all ? NULL : p, all ? p + 2 * first * n * k : NULL);
   }
+  for (size_t i = 0; !all && i < size; i++) /* as the other approximations have it */
+    p[i] = p[i] > DBL_MIN ? p[i] : DBL_MIN;
   UNPROTECT(1);
   return out;
 }

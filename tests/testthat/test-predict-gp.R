@@ -292,3 +292,14 @@ test_that("intervals cover the truth about as often as they say", {
   }
   expect_gt(mean(hits), 0.85)
 })
+
+test_that("no probability is exactly 0, however it is averaged", {
+  d <- oracle_data(80, 4, seed = 6)
+  fit <- calib_gp(d$z, d$y)
+  far <- rbind(c(0, -5000, 1, 2), c(3000, 1, 2, 0))
+  for (approx in c("delta", "mean", "mc")) {
+    p <- suppressWarnings(predict(fit, far, approx = approx))
+    expect_gt(min(p), 0)
+    expect_equal(unname(rowSums(p)), c(1, 1))
+  }
+})

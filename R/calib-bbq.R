@@ -24,9 +24,10 @@
 #'
 #' # When to use it
 #' Where [calib_histogram()] would be used and its result should not hang on a number of bins. It
-#' does not need the scores to be in the right order, and never predicts exactly 0 or 1.
+#' does not need the scores to be in the right order, and predicts 0 or 1 by rounding only.
 #'
-#' What it cannot do: it does not keep the order of scores, and its map has many small steps. Objects
+#' What it cannot do: it does not keep the order of scores, its map has many small steps, and which of
+#' two classes is the second matters, since the bins are closed at their upper ends. Objects
 #' grow with the number of edges: up to two numbers per distinct score of each class, when many
 #' binnings explain the labels about equally well.
 #'

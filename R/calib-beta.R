@@ -11,8 +11,8 @@
 #' The likelihood is maximised by Newton's method. A negative a or b would turn the order of scores
 #' around: the fit is repeated without that term; if the other one is negative then, the map is
 #' constant. With scores that separate the classes it stops as in [calib_platt()]
-#' (`gpcalib_warning_separated`); with equal scores it is constant (`gpcalib_warning_flat`), except
-#' for `"ab"`.
+#' (`gpcalib_warning_separated`); with equal scores it is constant (`gpcalib_warning_flat`), for
+#' `"ab"` with the power a = b of the odds that gives their rate.
 #'
 #' # Zeros and ones
 #' z and 1 - z are taken as at least `clip`, in fitting and in prediction, since they have to have a
@@ -57,7 +57,7 @@ calib_beta <- function(scores, labels, input = c("auto", "probs", "logits"), wei
   ova <- ova_data(data, threads)
   fit <- fit_scaling(data, ova, list(beta = TRUE, smoothed = FALSE,
     params = match(params, c("abm", "am", "ab")) - 1L, clip = clip, tol = scaling_tol,
-    max_iter = max_iter), threads)
+    max_iter = max_iter, limit = 0), threads)
   warn_scaling(fit, data$classes)
   name_scaling("beta", data, match.call(), fit, c("a", "b", "c"), params = params, clip = clip,
     fixed = ova$fixed)

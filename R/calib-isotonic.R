@@ -17,7 +17,7 @@
 #'
 #' What it cannot do: with few rows it overfits, and it gives probabilities of exactly 0 and 1
 #' to scores beyond the last mistakes, so that the log loss on new rows can be infinite
-#' ([calib_bbq()] and [calib_platt()] never do that). It has no measure of its uncertainty
+#' ([calib_bbq()] and [calib_platt()] do so by rounding only). It has no measure of its uncertainty
 #' ([calib_gp()] has).
 #'
 #' # More than two classes
@@ -25,7 +25,12 @@
 #' [calib_histogram()] are made for two classes. With more, each class is calibrated against the
 #' rest, and the rows of results are divided by their sum; a row in which every class gets 0
 #' becomes the row of probabilities that went in. The order of the classes within a row, and so the
-#' accuracy, can change. Logits go through the softmax first.
+#' accuracy, can change.
+#'
+#' Logits go through the softmax first, for two classes as well, except in [calib_platt()], which takes
+#' their log-odds. Where a class leads by more than about 37 its probability rounds to 1, and all
+#' such rows are alike; when these are more than a fifth, a warning says so
+#' (`gpcalib_warning_saturated`).
 #'
 #' A class that occurs in no calibration row, or in all, has nothing to be fitted to: it gets the
 #' constant rate \eqn{(n_k + 1/K)/(N + 1)} before the division, with one warning

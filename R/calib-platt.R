@@ -6,8 +6,11 @@
 #' For logits s is the log-odds of the class, \eqn{\log p_k/(1 - p_k)}{log p_k/(1 - p_k)} (for two
 #' classes the difference of the logits, or the vector that was given); for probabilities it is the
 #' probability itself, or with `scale = "logit"` its log-odds, which is the better choice when they
-#' come from a model that estimates probabilities. Log-odds that are infinite count as the most
-#' extreme finite ones among the calibration scores of the class, in fitting and in prediction.
+#' come from a model that estimates probabilities. Log-odds that are infinite (of exact zeros and ones)
+#' count as the most extreme finite ones among the calibration scores of the class; if there are fewer
+#' than ten of those, as odds of 1 to N + 1 where that is farther. New scores beyond count as that
+#' limit. Where none occurred in calibration, probabilities are limited to
+#' \eqn{2^{-52}}{2^-52} and 1 less it, and logits are not.
 #'
 #' `targets = "smoothed"` replaces the labels 1 and 0 by
 #' \eqn{(N_+ + 1)/(N_+ + 2)}{(N+ + 1)/(N+ + 2)} and \eqn{1/(N_- + 2)}{1/(N- + 2)}, the numbers of rows
@@ -21,7 +24,7 @@
 #' # When to use it
 #' With few calibration rows, down to some tens, and scores whose log-odds (or which themselves, as
 #' the margins of support vector machines) are off by a factor and a shift. Two-class scores keep their
-#' order.
+#' order, unless the slope is negative.
 #'
 #' What it cannot do: it cannot mend a map that is not a sigmoid, and on probabilities as they are
 #' (`scale = "score"`) it does not contain the identity, so that it can spoil what was calibrated;
@@ -32,11 +35,12 @@
 #' @param targets `"smoothed"` targets or the `"raw"` labels.
 #' @param scale For probabilities: whether to use them as they are (`"score"`) or their log-odds
 #'   (`"logit"`). Logits always give log-odds.
-#' @param max_iter The most Newton iterations per class.
+#' @param max_iter The most Newton iterations of a fit. (The fit of a class is repeated where
+#'   [calib_beta()] leaves out a term; `iterations` counts all.)
 #' @return An object of class `c("calib_platt", "calibrator")` with, beside the fields of every
 #'   calibrator, `coefficients` and `std_error` (2 x K matrices with rows `slope` and `intercept`; one
 #'   column for two classes), `targets`, `log_odds` (whether scores are log-odds), `range` (what
-#'   infinite ones count as), `log_lik` (of the calibration labels, for two classes) and `fixed`,
+#'   they are limited to), `log_lik` (of the calibration labels, for two classes) and `fixed`,
 #'   the classes with a constant rate. See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Platt, J. C. (2000). Probabilistic outputs for support vector machines and comparisons to
@@ -62,7 +66,8 @@ calib_platt <- function(scores, labels, input = c("auto", "probs", "logits"), we
   log_odds <- data$input == "logits" || scale == "logit"
   ova <- ova_data(data, threads, log_odds)
   fit <- fit_scaling(data, ova, list(beta = FALSE, smoothed = targets == "smoothed", params = 0L,
-    clip = 0, tol = scaling_tol, max_iter = max_iter), threads)
+    clip = 0, tol = scaling_tol, max_iter = max_iter,
+    limit = if (data$input == "probs" && log_odds) 52 * log(2) else .Machine$double.xmax), threads)
   warn_scaling(fit, data$classes)
   name_scaling("platt", data, match.call(), fit, c("slope", "intercept"), targets = targets,
     log_odds = log_odds, range = fit$range, fixed = ova$fixed)
@@ -88,8 +93,9 @@ warn_scaling <- function(fit, classes) {
     warn_gpcalib(class, paste0(sub("%s", who, what)))
   }
   tell("upper", "separated", paste0("The scores separate the calibration rows%s: the likelihood has ",
-    "no maximum. The map stopped where the mean confidence is (N + 1)/(N + 2)."))
-  tell("flat", "flat", paste0("All calibration scores are equal%s: the map is constant."))
+    "no maximum. The map stopped at (N + 1)/(N + 2) of the mean confidence that can be reached."))
+  tell("flat", "flat", paste0("All calibration scores are equal%s: they tell the rate, and ",
+    "nothing else about the map."))
   tell("not_converged", "not_converged", paste0("The fit did not converge%s; raise `max_iter`."))
 }
 
@@ -99,7 +105,7 @@ name_scaling <- function(method, data, call, fit, terms, ...) {
   classes <- if (length(data$classes) == 2) data$classes[2] else data$classes
   named <- function(x) matrix(x, length(terms), dimnames = list(terms, classes))
   new_calibrator(method, data, call,
-    converged = all(fit$status == "ok"), iterations = max(fit$iterations),
+    converged = all(fit$status %in% c("ok", "flat")), iterations = max(fit$iterations),
     coefficients = named(fit$coef), std_error = named(fit$se), ...,
     log_lik = if (length(data$classes) == 2) fit$log_lik
   )

@@ -116,7 +116,7 @@ finish_probs <- function(probs, object, data, type) {
 #' @param x,object A calibrator.
 #' @param newdata For `augment()`: scores as in [predict.calibrator()], or a data frame that
 #'   holds, among other columns, the score columns under the names of the classes (with or
-#'   without `.pred_`).
+#'   without `.pred_`); for two classes that of the second is enough.
 #' @param data For `augment()`: the data frame to add to; `newdata` itself when `NULL`.
 #' @param ... Not used, except that `augment()` passes it to `predict()`.
 #' @return `print()` and `summary()` return their argument and a `summary.calibrator`;
@@ -239,6 +239,11 @@ augment.calibrator <- function(x, newdata, data = NULL, ...) {
 find_score_columns <- function(names, classes) {
   for (wanted in list(paste0(".pred_", classes), classes)) {
     if (all(wanted %in% names)) return(match(wanted, names))
+  }
+  if (length(classes) == 2) { # one column stands for the second class
+    for (wanted in c(paste0(".pred_", classes[2]), classes[2])) {
+      if (wanted %in% names) return(match(wanted, names))
+    }
   }
   NULL
 }

@@ -24,6 +24,7 @@ ova_data <- function(data, threads, log_odds = FALSE) {
     scores <- .Call(C_log_odds, scores, data$input == "logits", threads)
   } else if (data$input == "logits") {
     scores <- .Call(C_softmax, scores, 1, -Inf, threads)
+    warn_saturated(scores, threads)
   }
   list(scores = scores, total = as.double(total), constant = if (k == 2) constant[2] else constant,
     fixed = data$classes[fixed])
@@ -39,6 +40,18 @@ class_weights <- function(labels, weights, k) {
 
 negligible <- 1e-15
 
+#' Are there many rows whose logits lie so far apart that nothing of them is left?
+#' @noRd
+warn_saturated <- function(probs, threads) {
+  top <- if (ncol(probs) == 2) probs[, 2] else scan_rows(probs, threads, "max")$max
+  share <- mean(top == 1)
+  if (share > 0.2) {
+    warn_gpcalib("saturated", paste0("In ", format(100 * share, digits = 2), " % of the rows the softmax ",
+      "rounds to 1, so that their logits cannot be told apart. Use calib_platt(), calib_temperature() ",
+      "or calib_gp(), or divide the logits by a constant."))
+  }
+}
+
 warn_absent <- function(classes, absent, always) {
   absent <- classes[absent]
   always <- classes[always]
@@ -50,9 +63,10 @@ warn_absent <- function(classes, absent, always) {
       }, say_values(absent))
     }
   )
-  them <- if (length(c(always, absent)) == 1) "it" else "them"
+  about <- if (length(always)) "" else if (length(absent) == 1) " about it" else " about them"
   warn_gpcalib("absent", paste0(toupper(substring(say, 1, 1)), substring(say, 2), ". Nothing can be ",
-    "learned about ", them, ": the rate (n + 1/K)/(N + 1) stands in for the map."))
+    "learned", about, ": the rate (n + 1/K)/(N + 1) stands in for ",
+    if (length(always)) "every map." else "the map."))
 }
 
 #' The maps of a calibrator as the C code reads them

@@ -102,7 +102,7 @@ static void map_platt(const double *coef, const double *range, size_t n,
   const double slope = coef[0], intercept = coef[1], low = range[0], high = range[1];
   for (size_t i = 0; i < n; i++) {
     double s = score[i];
-    s = s == -INFINITY ? low : s == INFINITY ? high : s;
+    s = s < low ? low : s > high ? high : s;
     value[i] = -(slope * s + intercept);
   }
 #pragma omp simd

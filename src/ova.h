@@ -21,7 +21,7 @@ typedef struct {
   const int *start; /* [maps + 1] */
   /* GPC_MAP_PLATT: slope, intercept; GPC_MAP_BETA: a, b, c; coef [p x maps] */
   const double *coef;
-  /* GPC_MAP_PLATT: what infinite scores count as, low and high, [2 x maps] */
+  /* GPC_MAP_PLATT: what scores are limited to, low and high, [2 x maps] */
   const double *range;
   double clip;  /* GPC_MAP_BETA: z and 1 - z are at least this */
   int log_odds; /* GPC_MAP_PLATT: scores are log-odds */

@@ -12,7 +12,7 @@ typedef struct {
   int beta;                         /* beta calibration, or Platt scaling */
   int smoothed;
   gpc_beta_params params;
-  double clip, tol;
+  double clip, tol, limit;
   int max_iter;
 } scaling_job;
 
@@ -29,7 +29,7 @@ static gpc_status fit_one(const scaling_job *job, size_t j, double *range, doubl
   gpc_one one = {n, x, job->labels, (int)column + 1, job->weights};
   range[0] = range[1] = 0.0;
   if (!job->beta)
-    gpc_bound_infinite(n, x, range);
+    gpc_bound_infinite(n, job->weights, job->limit, x, range);
   if (!isnan(job->constant[j])) {
     constant_map(job->constant[j], job->beta, r);
     return GPC_OK;
@@ -44,7 +44,7 @@ static gpc_status fit_one(const scaling_job *job, size_t j, double *range, doubl
 
 /* scores [n x k]: probabilities, or for Platt scaling any; a matrix of the caller's own,
  * in which infinite scores are replaced. options: list(beta, smoothed, params, clip, tol,
- * max_iter). */
+ * max_iter, limit). */
 SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP options,
                    SEXP threads) {
   scaling_job job;
@@ -59,6 +59,7 @@ SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP o
   job.smoothed = r_flag(r_element(options, "smoothed"), "smoothed");
   job.params = (gpc_beta_params)r_count(r_element(options, "params"), "params");
   job.clip = r_number(r_element(options, "clip"), "clip");
+  job.limit = r_number(r_element(options, "limit"), "limit");
   job.tol = r_number(r_element(options, "tol"), "tol");
   job.max_iter = r_count(r_element(options, "max_iter"), "max_iter");
   if (job.params > GPC_BETA_AB)

@@ -4,21 +4,37 @@
 #include <math.h>
 #include <string.h>
 
-void gpc_bound_infinite(size_t n, double *x, double *range) {
-  double low = INFINITY, high = -INFINITY;
+#define FEW 10.0 /* finite scores that do not tell what the infinite ones are like */
+
+void gpc_bound_infinite(size_t n, const double *weights, double limit, double *x,
+                        double *range) {
+  double low = INFINITY, high = -INFINITY, total = 0.0, finite = 0.0;
+  int seen[2] = {0, 0};
   for (size_t i = 0; i < n; i++) {
-    if (isinf(x[i]))
+    const double w = weights ? weights[i] : 1.0;
+    if (w <= 0.0)
       continue;
+    total += w;
+    if (isinf(x[i])) {
+      seen[x[i] > 0.0] = 1;
+      continue;
+    }
+    finite += w;
     low = x[i] < low ? x[i] : low;
     high = x[i] > high ? x[i] : high;
   }
   if (low > high)
     low = high = 0.0;
+  if (finite < FEW) {
+    const double far = log1p(total);
+    low = seen[0] && low > -far ? -far : low;
+    high = seen[1] && high < far ? far : high;
+  }
   for (size_t i = 0; i < n; i++)
     if (isinf(x[i]))
       x[i] = x[i] < 0.0 ? low : high;
-  range[0] = low;
-  range[1] = high;
+  range[0] = seen[0] || low < -limit ? low : -limit;
+  range[1] = seen[1] || high > limit ? high : limit;
 }
 
 /* What is to be known of a class and its scores before fitting. */
@@ -52,6 +68,8 @@ static int is_flat(const outline *o) {
  * border keep their frequency. 2, which no mean reaches, if they do not. */
 static double stop_at(const gpc_one *one, const outline *o, int falling) {
   const int rising = o->high[0] <= o->low[1];
+  if (is_flat(o))
+    return 2.0;
   if (!rising && !(falling && o->high[1] <= o->low[0]))
     return 2.0;
   const double border = rising ? o->low[1] : o->low[0];
@@ -72,7 +90,23 @@ static void set_constant(const outline *o, double high, double low,
   for (int a = 0; a < GPC_LOGISTIC_MAX; a++)
     r->se[a] = NAN;
   r->coef[place] = log(mean / (1.0 - mean));
+  r->se[place] = 1.0 / sqrt((o->hits + o->others) * mean * (1.0 - mean));
   r->log_lik = o->hits * log(mean) + o->others * log1p(-mean);
+}
+
+/* Equal scores z, but 1/2 stays 1/2: the power of the odds, a = b, that gives the rate.
+ * The identity if z is 1/2 itself. */
+static void set_power(const outline *o, double z, double rest, gpc_logistic_result *r) {
+  const double total = o->hits + o->others, mean = o->hits / total;
+  const double odds = log(z) - log(rest), wanted = log(mean / (1.0 - mean));
+  memset(r, 0, sizeof *r);
+  for (int a = 0; a < GPC_LOGISTIC_MAX; a++)
+    r->se[a] = NAN;
+  r->coef[0] = odds != 0.0 ? wanted / odds : 1.0;
+  r->coef[0] = r->coef[0] > 0.0 ? r->coef[0] : 0.0;
+  r->coef[1] = r->coef[0];
+  const double eta = r->coef[0] * odds;
+  r->log_lik = -o->hits * log1p(exp(-eta)) - o->others * log1p(exp(eta));
 }
 
 static gpc_logistic_data plain_data(const gpc_one *one) {
@@ -167,8 +201,13 @@ gpc_status gpc_beta_fit(const gpc_one *one, const double *rest, gpc_beta_params 
                         double clip, double tol, int max_iter, double *work,
                         gpc_logistic_result *result) {
   const outline o = look(one);
-  if (params != GPC_BETA_AB && is_flat(&o)) {
-    set_constant(&o, 1.0, 0.0, result, 2);
+  if (is_flat(&o)) {
+    if (params == GPC_BETA_AB) {
+      const double z = o.low[0] > clip ? o.low[0] : clip, left = 1.0 - o.low[0];
+      set_power(&o, z, left > clip ? left : clip, result);
+    } else {
+      set_constant(&o, 1.0, 0.0, result, 2);
+    }
     return GPC_FLAT;
   }
   beta_problem p = {plain_data(one), work, work + one->n, params, tol, max_iter};
@@ -178,6 +217,7 @@ gpc_status gpc_beta_fit(const gpc_one *one, const double *rest, gpc_beta_params 
 
   gpc_status status = fit_terms(&p, 1, 1, result);
   int drop_a = !(result->coef[0] >= 0.0), drop_b = !(result->coef[1] >= 0.0);
+  const int unsure = status == GPC_NOT_CONVERGED; /* signs may be wrong, then */
   int passes = result->iterations;
   if (params != GPC_BETA_AM && (drop_a || drop_b)) {
     /* without the term that offends; if both do, or the other one does now, whichever of
@@ -187,7 +227,7 @@ gpc_status gpc_beta_fit(const gpc_one *one, const double *rest, gpc_beta_params 
     passes += result->iterations;
     int keep_a = !drop_a || drop_b;
     double left = keep_a ? result->coef[0] : result->coef[1];
-    if ((drop_a && drop_b) || left < 0.0) {
+    if ((drop_a && drop_b) || unsure || left < 0.0) {
       gpc_status second = fit_terms(&p, !keep_a, keep_a, &other);
       passes += other.iterations;
       double right = keep_a ? other.coef[1] : other.coef[0];

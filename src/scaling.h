@@ -13,9 +13,13 @@ typedef enum {
   GPC_BETA_AB   /* c = (a - b) log 2: one half stays one half */
 } gpc_beta_params;
 
-/* Infinite entries of x [n] become the smallest and largest finite ones (0 if there are
- * none), which range [2] receives. */
-void gpc_bound_infinite(size_t n, double *x, double *range);
+/* Infinite entries of x [n] become the smallest and largest finite ones of rows that
+ * count (weights [n] or NULL); with a weight of less than ten of these they become
+ * -+log(N + 1), N the sum of all, if that is farther. range [2] receives what scores are
+ * to be limited to: these values where infinite ones occurred, otherwise -+limit or what
+ * is farther. */
+void gpc_bound_infinite(size_t n, const double *weights, double limit, double *x,
+                        double *range);
 
 /* Slope and intercept in coef[0], coef[1] of result, for finite scores one->x of any
  * size; smoothed: targets (N+ + 1)/(N+ + 2) and 1/(N- + 2) in place of 1 and 0. GPC_FLAT:

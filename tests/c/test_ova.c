@@ -64,7 +64,9 @@ static void identity(size_t n, size_t k) {
     z[i] = 8.0 * (gpc_stream_uniform(50 + k, i) - 0.5);
   for (size_t j = 0; j < k; j++) {
     coef[3 * j] = coef[3 * j + 1] = 1.0;
-    coef[3 * j + 2] = range[2 * j] = range[2 * j + 1] = 0.0;
+    coef[3 * j + 2] = 0.0;
+    range[2 * j] = -1e308;
+    range[2 * j + 1] = 1e308;
   }
   gpc_softmax(n, k, z, 1.0, -INFINITY, 1, p);
   gpc_ova beta = {0}, platt = {0};

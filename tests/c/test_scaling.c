@@ -155,11 +155,19 @@ static void beta(void) {
 
 static void infinite(void) {
   double x[] = {-INFINITY, 2.0, -1.0, INFINITY}, range[2];
-  gpc_bound_infinite(4, x, range);
-  CHECK(range[0] == -1.0 && range[1] == 2.0 && x[0] == -1.0 && x[3] == 2.0);
+  gpc_bound_infinite(4, NULL, 36.0, x, range); /* few finite ones: odds of N + 1 */
+  CHECK(range[0] == -log(5.0) && range[1] == 2.0 && x[0] == -log(5.0) && x[3] == 2.0);
   double none[] = {INFINITY, -INFINITY};
-  gpc_bound_infinite(2, none, range);
-  CHECK(none[0] == 0.0 && none[1] == 0.0);
+  gpc_bound_infinite(2, NULL, 36.0, none, range);
+  CHECK_NEAR(none[0], log(3.0), 1e-15);
+  CHECK(none[1] == -none[0]);
+  double many[12] = {-INFINITY, -9.0}, w[12];
+  for (int i = 0; i < 12; i++) {
+    many[i] = i < 2 ? many[i] : 0.1 * i;
+    w[i] = i != 1;
+  }
+  gpc_bound_infinite(12, w, 36.0, many, range); /* a row of weight 0 is not there */
+  CHECK(many[0] == 0.2 && range[0] == 0.2 && range[1] == 36.0);
 }
 
 int main(void) {

@@ -115,7 +115,7 @@ static void scaling(bytes *b) {
       x[i] = take_double(b);
       x[i] = x[i] == x[i] ? x[i] : 0.0;
     }
-    gpc_bound_infinite(one.n, x, range);
+    gpc_bound_infinite(one.n, one.weights, take(b) % 2 ? 36.0 : 1e308, x, range);
     gpc_platt_fit(&one, (int)(take(b) % 2), 1e-6, 100, &r);
     gpc_ova ova = {GPC_MAP_PLATT, 1, GPC_CURVE_LINEAR, NULL, NULL, NULL, coef, range, 0.0, log_odds};
     memcpy(coef, r.coef, sizeof coef);

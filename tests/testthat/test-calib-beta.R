@@ -124,3 +124,47 @@ test_that("bad arguments are named", {
   expect_error(calib_beta(c(.1, .9), 0:1, params = "abc"), "`params`", class = "gpcalib_error_input")
   expect_error(calib_beta(c(.1, .9), 0:1, clip = 0), "`clip`", class = "gpcalib_error_input")
 })
+
+test_that("steep maps are found, not given up", {
+  # a wall at the end of Newton's step, which a secant is afraid of
+  p <- c(0.1233711, 0.41634879, 0.43766649, 0.45744547, 0.58992547, 0.77671768, 0.94197012, 0.96033793,
+    0.97332854, 0.97336517)
+  y <- c(0, 0, 1, 0, 1, 1, 1, 1, 1, 1)
+  expect_silent(fit <- calib_beta(p, y))
+  expect_lt(fit$iterations, 60)
+  # the unconstrained fit must have ended before a term is dropped by its sign
+  p <- c(0.0938232914375182, 0.124233298682373, 0.190229130553098, 0.362105222472714, 0.367003305231327,
+    0.390990658092568, 0.413070848139556, 0.413246898539069, 0.598400195809184, 0.643606086768633)
+  y <- c(0, 0, 0, 0, 0, 0, 1, 0, 1, 1)
+  expect_equal(calib_beta(p, y)$log_lik, -1.41172, tolerance = 1e-5)
+  set.seed(3)
+  for (i in 1:40) {
+    p <- runif(100)
+    y <- as.integer(runif(100) < stats::plogis(25 * (p - 0.5)))
+    told <- character()
+    fit <- withCallingHandlers(calib_beta(p, y), warning = function(w) {
+      told <<- class(w)[1]
+      invokeRestart("muffleWarning")
+    })
+    if (length(told)) {
+      expect_identical(told, "gpcalib_warning_separated")
+      next
+    }
+    x <- cbind(log(p), -log1p(-p), 1)
+    best <- -Inf
+    for (use in list(1:3, c(1, 3), 2:3)) {
+      ref <- suppressWarnings(stats::glm.fit(x[, use], y, family = stats::binomial(), control = list(maxit = 200)))
+      if (all(ref$coefficients[-length(use)] >= 0)) best <- max(best, -ref$deviance / 2)
+    }
+    expect_gt(fit$log_lik, best - 1e-6)
+  }
+})
+
+test_that("equal scores with \"ab\" give their rate by a power of the odds", {
+  expect_warning(fit <- calib_beta(rep(0.3, 100), rep(0:1, c(80, 20)), params = "ab"),
+    class = "gpcalib_warning_flat")
+  expect_equal(unname(predict(fit, c(0.3, 0.5))[, 2]), c(0.2, 0.5), tolerance = 1e-12)
+  expect_equal(fit$log_lik, 80 * log(0.8) + 20 * log(0.2), tolerance = 1e-12)
+  fit <- suppressWarnings(calib_beta(rep(0.5, 100), rep(0:1, c(80, 20)), params = "ab"))
+  expect_identical(unname(coef(fit)), c(1, 1, 0))
+})

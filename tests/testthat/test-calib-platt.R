@@ -89,10 +89,59 @@ test_that("infinite log-odds count as the most extreme finite ones", {
   bounded <- calib_platt(pmin(pmax(p, 0.1), 0.9), y, scale = "logit")
   expect_equal(coef(fit), coef(bounded), tolerance = 1e-12)
   expect_equal(value(fit, c(0, 1)), value(fit, c(0.1, 0.9)), tolerance = 1e-12)
-  z <- cbind(c(0, -Inf, 0, 1, 0), c(-Inf, 0, 1, 0, -1))
-  fit <- calib_platt(z, c(1, 2, 2, 1, 2))
-  expect_equal(value(fit, rbind(c(0, -Inf), c(-Inf, 0))), value(fit, rbind(c(0, -1), c(0, 1))),
+  few <- calib_platt(c(0, 0.4, 1), c(0, 1, 1), scale = "logit") # as odds of N + 1 to 1
+  far <- calib_platt(c(1 / 5, 0.4, 4 / 5), c(0, 1, 1), scale = "logit")
+  expect_equal(coef(few), coef(far), tolerance = 1e-12)
+  z <- cbind(0, c(-Inf, Inf, 1, -1, -1, 2, -2, 0.5, 0.3, -0.3, 1.5, -1.5, 0))
+  z[2, ] <- c(-Inf, 0)
+  fit <- calib_platt(z, c(1, 2, 2, 1, 2, 2, 1, 2, 1, 1, 2, 1, 2))
+  expect_equal(value(fit, rbind(c(0, -Inf), c(-Inf, 0))), value(fit, rbind(c(0, -2), c(0, 2))),
     tolerance = 1e-12)
+})
+
+test_that("zeros and ones do not break the order of scores", {
+  set.seed(8)
+  p <- runif(100, 0.1, 0.9)
+  y <- runif(100) < p
+  at <- c(0, 1e-300, 1e-12, 0.05, 0.1, 0.9, 0.95, 1 - 1e-12, 1)
+  for (with in list(p, c(p, 0, 1, 1), c(p, 0))) {
+    fit <- calib_platt(with, rep_len(y, length(with)), scale = "logit")
+    expect_gt(fit$coefficients[1], 0)
+    v <- value(fit, at)
+    expect_false(is.unsorted(v))
+    expect_true(all(v > 0 & v < 1))
+    expect_false(is.unsorted(calib_map(fit)$calibrated))
+  }
+  # beyond the calibration scores as glm() has it, where no infinite ones were among them
+  fit <- calib_platt(p, y, scale = "logit", targets = "raw")
+  expect_equal(value(fit, 0.01), stats::plogis(sum(coef(fit) * c(stats::qlogis(0.01), 1))), tolerance = 1e-12)
+})
+
+test_that("a hard classifier is not constant, and rows of weight 0 are absent", {
+  expect_silent(fit <- calib_platt(rep(0:1, 50), rep(0:1, 50), scale = "logit"))
+  expect_equal(value(fit, 0:1), c(1, 51) / 52, tolerance = 1e-8)
+  p <- c(1e-9, 0.2, 0.3, 0.4, 0.6, 0.7, 0, 1)
+  y <- c(0, 0, 1, 0, 1, 0, 0, 1)
+  expect_equal(coef(calib_platt(p, y, weights = c(0, rep(1, 7)), scale = "logit")),
+    coef(calib_platt(p[-1], y[-1], scale = "logit")), tolerance = 1e-12)
+})
+
+test_that("a constant map is the rate with its standard error, and has converged", {
+  fit <- suppressWarnings(calib_platt(rep(0.3, 50), rep(0:1, c(10, 40)), targets = "raw"))
+  ref <- stats::glm(rep(0:1, c(10, 40)) ~ 1, family = stats::binomial())
+  expect_equal(unname(coef(fit)[["intercept"]]), unname(coef(ref)), tolerance = 1e-8)
+  expect_equal(tidy(fit)$std.error[2], sqrt(stats::vcov(ref)[1]), tolerance = 1e-6)
+  expect_true(fit$converged)
+})
+
+test_that("logits that the softmax cannot tell apart are named", {
+  set.seed(1)
+  s <- rnorm(300, 0, 100)
+  y <- runif(300) < stats::plogis((s - 80) / 15)
+  for (method in list(calib_isotonic, calib_beta, calib_bbq, calib_histogram)) {
+    expect_warning(method(s, y, input = "logits"), "rounds to 1", class = "gpcalib_warning_saturated")
+  }
+  expect_silent(calib_platt(s, y, input = "logits"))
 })
 
 test_that("a negative slope is allowed, and said", {

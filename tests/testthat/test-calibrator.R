@@ -314,3 +314,11 @@ test_that("predict() names augment() for data frames with more columns", {
   expect_error(predict(fit, wide), "\"id\", \"truth\".*augment", class = "gpcalib_error_input")
   expect_identical(augment(fit, wide)$.pred_b, unname(predict(fit, scores)[, "b"]))
 })
+
+test_that("augment() finds the one column of two classes", {
+  fit <- calib_temperature(c(0.2, 0.8, 0.4, 0.9, 0.3), factor(c("no", "yes", "no", "yes", "yes")))
+  for (name in c("yes", ".pred_yes")) {
+    d <- stats::setNames(data.frame(1:2, c(0.1, 0.9)), c("id", name))
+    expect_equal(augment(fit, d)$.pred_yes, unname(predict(fit, c(0.1, 0.9))[, 2]))
+  }
+})

@@ -4,6 +4,7 @@
 #include "fastlog.h"
 #include "softmax.h"
 #include <math.h>
+#include <string.h>
 
 /* Log-odds ------------------------------------------------------------------------------
  */
@@ -110,24 +111,33 @@ static void map_platt(const double *coef, const double *range, size_t n,
     value[i] = gpc_expit_minus(value[i]);
 }
 
-static inline double beta_at(const double *coef, double clip, double up, double down) {
-  up = up < clip ? clip : up;
-  down = down < clip ? clip : down;
-  return gpc_expit_minus(coef[1] * gpc_log(down) - coef[0] * gpc_log(up) - coef[2]);
-}
+#define STRETCH 128 /* scores at a time: what one loop leaves is near for the next */
 
-/* rest may be NULL: one minus the score. */
+/* rest may be NULL: one minus the score. Three short loops overlap better than one long.
+ */
 static void map_beta(const double *coef, double clip, size_t n, const double *score,
                      const double *rest, double *value) {
-  const double c[3] = {coef[0], coef[1], coef[2]};
-  if (rest)
+  const double a = coef[0], b = coef[1], c = coef[2];
+  double eta[STRETCH];
+  for (size_t from = 0; from < n; from += STRETCH) {
+    const size_t rows = n - from < STRETCH ? n - from : STRETCH;
+    const double *s = score + from;
+    if (rest)
+      memcpy(eta, rest + from, rows * sizeof *eta);
+    else
 #pragma omp simd
-    for (size_t i = 0; i < n; i++)
-      value[i] = beta_at(c, clip, score[i], rest[i]);
-  else
+      for (size_t i = 0; i < rows; i++)
+        eta[i] = 1.0 - s[i];
 #pragma omp simd
-    for (size_t i = 0; i < n; i++)
-      value[i] = beta_at(c, clip, score[i], 1.0 - score[i]);
+    for (size_t i = 0; i < rows; i++)
+      eta[i] = b * gpc_log(eta[i] < clip ? clip : eta[i]) - c;
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++)
+      eta[i] -= a * gpc_log(s[i] < clip ? clip : s[i]);
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++)
+      value[from + i] = gpc_expit_minus(eta[i]);
+  }
 }
 
 void gpc_ova_map(const gpc_ova *ova, size_t j, size_t n, const double *score,

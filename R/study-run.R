@@ -258,6 +258,7 @@ finish_study <- function(records, job) {
     higher = stats::setNames(vapply(job$metrics, `[[`, NA, "higher"), metrics),
     conditions = seen, class = c("calib_study", "data.frame"))
   warn_failed(study)
+  warn_undefined(study)
   study
 }
 
@@ -268,6 +269,13 @@ warn_failed <- function(study) {
   warn_gpcalib("failed", paste0(nrow(whole), " of ",
     nrow(unique(as.data.frame(study)[c("data", "split", "method")])),
     " fits, predictions or measurements failed, the first by \"", bad$method[1], "\": ", bad$error[1]))
+}
+
+warn_undefined <- function(study) {
+  none <- is.na(study$value) & is.na(study$error)
+  if (!any(none)) return()
+  warn_gpcalib("undefined", paste0("Not a number: ", sum(none), " of the ", nrow(study), " values (",
+    say_values(levels(droplevels(study$metric[none]))), "). A mean over them is none either."))
 }
 
 #' Rows keep what belongs to the study; without its columns it is a plain data frame

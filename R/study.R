@@ -31,7 +31,8 @@
 #' `"class_accuracy"`, `"overconfidence"`, `"underconfidence"`, `"confidence_gap"`, `"sharpness"`), a
 #' function `(probs, labels, ...)` that returns a number, or a list of one of these and arguments,
 #' such as `list("ece", bins = 15)`. Small values are taken to be good, except for `"class_accuracy"`
-#' and `"sharpness"`; `higher = TRUE` among the arguments says the same of another one.
+#' and `"sharpness"`; `higher = TRUE` among the arguments says the same of another one. Values that are
+#' not numbers are kept as they are, with a warning of class `gpcalib_warning_undefined`.
 #'
 #' @section Splits:
 #' Without further wishes the calibration rows are a simple random sample. With `stratify = TRUE` both

@@ -67,10 +67,16 @@ calib_platt <- function(scores, labels, input = c("auto", "probs", "logits"), we
   ova <- ova_data(data, threads, log_odds)
   fit <- fit_scaling(data, ova, list(beta = FALSE, smoothed = targets == "smoothed", params = 0L,
     clip = 0, tol = scaling_tol, max_iter = max_iter,
-    limit = if (data$input == "probs" && log_odds) 52 * log(2) else .Machine$double.xmax), threads)
+    limit = platt_limit(data$input, log_odds)), threads)
   warn_scaling(fit, data$classes)
   name_scaling("platt", data, match.call(), fit, c("slope", "intercept"), targets = targets,
     log_odds = log_odds, range = fit$range, fixed = ova$fixed)
+}
+
+#' How far scores count where no infinite ones were seen: log-odds of probabilities as far as 2^-52
+#' @noRd
+platt_limit <- function(input, log_odds) {
+  if (input == "probs" && log_odds) 52 * log(2) else .Machine$double.xmax
 }
 
 # Newton's last step, in standard errors; the error it leaves is about its square.

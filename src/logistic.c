@@ -255,7 +255,8 @@ static void start(const model *m, double *beta) {
 #define SEEN 100.0 /* rows of either kind in the sample, at the least */
 #define NEAR 200.0 /* what a start from the sample may leave to gain, in nats */
 
-/* Weight of the rows of the class and of the others in the blocks that are used. */
+/* Of the rows of the class and the others in the blocks that are used: the lesser weight.
+ */
 static double rarer(const model *m) {
   const gpc_logistic_data *d = m->data;
   double count[2] = {0.0, 0.0};

@@ -149,3 +149,14 @@ test_that("nothing is read of an object that is truncated at any place", {
     }
   }
 })
+
+test_that("Platt fits of format 2 predict finite scores as they did", {
+  d <- oracle_data(60, 3, seed = 3)
+  for (fit in list(calib_platt(d$z, d$y), calib_platt(oracle_softmax(d$z)[, 1], d$y == 1))) {
+    old <- fit
+    old$format <- 2L
+    old$range[] <- rep(c(-0.1, 0.1), length(old$range) / 2) # the extremes of the calibration scores, then
+    new <- if (length(fit$classes) == 3) d$z * 3 else c(0.001, 0.5, 0.999)
+    expect_identical(predict(old, new), predict(fit, new))
+  }
+})

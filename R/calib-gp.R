@@ -87,24 +87,21 @@
 calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
                      mean = c("linear", "identity", "log", "auto"), center = NULL, floor = NULL,
                      covariance = c("full", "diag"), inducing = NULL, optimize_inducing = FALSE,
-                     hyper = NULL, control = gp_control(), ...) {
-  if ("threads" %in% ...names()) {
-    stop_input("threads", "is no argument of calib_gp()", "Use control = gp_control(threads = 2).")
-  }
+                     hyper = NULL, control = gp_control(), ..., threads = 1) {
   check_dots_empty(...)
   spec <- list(
     mean = check_choice(mean, c("linear", "identity", "log", "auto"), "mean"),
     center = if (!is.null(center)) check_flag(center, "center"),
     covariance = check_choice(covariance, c("full", "diag"), "covariance"),
     inducing = check_inducing(inducing), move = check_flag(optimize_inducing, "optimize_inducing"),
-    hyper = check_hyper(hyper), control = check_control(control)
+    hyper = check_hyper(hyper), control = check_control(control), threads = check_threads(threads)
   )
-  data <- check_calibration(scores, labels, input, weights, spec$control$threads)
+  data <- check_calibration(scores, labels, input, weights, spec$threads)
   check_mean(spec, data$input)
   means <- if (spec$mean == "auto") auto_means(spec, data$input) else spec$mean
   counted <- drop_weightless(data)
   check_total(counted$weights)
-  fits <- lapply(means, function(mean) fit_gp_floors(counted, mean, spec, floor))
+  fits <- lapply(means, function(mean) fit_gp(counted, mean, spec, floor))
   fit <- fits[[which.max(vapply(fits, `[[`, 0, "elbo"))]]
   if (spec$mean == "auto") {
     message("calib_gp(mean = \"auto\") took \"", fit$mean, "\": bounds ",
@@ -125,16 +122,15 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #'
 #' @param tol Stop when the next step promises to raise the bound by less than this (in nats).
 #' @param max_passes The most passes over the data.
-#' @param threads How many threads to use. The answer does not depend on it.
 #' @param trace Print a line per pass?
 #' @return A list for the argument `control` of [calib_gp()].
 #' @examples
 #' fit <- calib_gp(rain_nyc$prob, rain_nyc$rain, control = gp_control(trace = TRUE))
 #' @export
-gp_control <- function(tol = 1e-5, max_passes = 200, threads = 1, trace = FALSE) {
+gp_control <- function(tol = 1e-5, max_passes = 200, trace = FALSE) {
   list(
     tol = check_number(tol, "tol", 1e-10, 10), max_passes = check_count(max_passes, "max_passes"),
-    threads = check_threads(threads), trace = check_flag(trace, "trace")
+    trace = check_flag(trace, "trace")
   )
 }
 

@@ -2,40 +2,31 @@
 # temperature, a hundred numbers in all.
 
 seen_bins <- 40L
-seen_scores <- 2e5 # about so many scores are looked at, in rows spread evenly over the data
-seen_rows <- c(100, 20000) # but at least and at most so many rows
 
 #' Where the scores lie, and the temperature for comparison
 #'
 #' The true class's score is counted in every row. Those of the other classes, and the temperature,
-#' come from all rows when there are at most `seen_scores` scores and 20,000 rows and from evenly
-#' spread rows otherwise, so that they cost little beside the fit.
-#' @param floor,shift,range as in fitting.
+#' come from some rows that are evenly spread over the data (`src/gp_sample.h`), so that they cost
+#' little beside the fit.
+#' @param fit What the core returned.
 #' @return list: `scale` ("log" for logarithms of raw probabilities, else "score"), `breaks` (lowest
 #'   and highest of evenly spaced ones), `true`, `other` (counts by weight, without those beyond),
 #'   `beyond` (shares of the two that lie outside), `temperature` (NA when there is none), `rows` it
-#'   rests on; and beside it `slope`, 1/T for the fit to begin with (NA: the scores say nothing).
+#'   rests on.
 #' @noRd
-scores_seen <- function(data, z, mean, floor, shift, range, threads) {
-  logs <- mean == "log"
-  ends <- unname(c(range[["low"]], range[["high"]]))
-  if (logs) ends <- log(pmax(ends, .Machine$double.xmin))
-  if (ends[2] <= ends[1]) ends <- ends[1] + c(-0.5, 0.5)
-  rows <- as.integer(min(nrow(z), seen_rows[2], max(seen_rows[1], floor(seen_scores / ncol(z)))))
-  seen <- .Call(C_seen, z, data$labels, data$weights, floor, shift, logs, ends, seen_bins, rows,
-    0, threads)
+scores_seen <- function(fit, mean, data) {
   inner <- seq_len(seen_bins) + 1L
   share <- function(counts) if (sum(counts) > 0) 1 - sum(counts[inner]) / sum(counts) else 0
   # "upper": separated rows, for which calib_temperature() stops as well; of some rows only it says
   # nothing about the others.
-  known <- seen$status == "ok" || seen$status == "upper" && rows == nrow(z)
-  kept <- list(
-    scale = if (logs) "log" else "score", breaks = ends,
-    true = seen$true[inner], other = seen$other[inner],
-    beyond = c(true = share(seen$true), other = share(seen$other)),
-    temperature = if (known) 1 / seen$beta else NA_real_, rows = rows
+  known <- fit$temperature_status == "ok" ||
+    fit$temperature_status == "upper" && fit$sample_rows == nrow(data$scores)
+  list(
+    scale = if (mean == "log") "log" else "score", breaks = fit$ends,
+    true = fit$true[inner], other = fit$other[inner],
+    beyond = c(true = share(fit$true), other = share(fit$other)),
+    temperature = if (known) 1 / fit$beta else NA_real_, rows = fit$sample_rows
   )
-  list(kept = kept, slope = if (seen$status %in% c("ok", "upper", "lower")) seen$beta else NA_real_)
 }
 
 #' For a fit of a version that kept nothing: the range alone, resting on no rows

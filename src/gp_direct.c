@@ -7,28 +7,15 @@
 
 gpc_status gpc_gp_subtract_kl(size_t m, const gpc_gp_point *point, double *work,
                               gpc_gp_grad *grad) {
-  double *chol = work, *inv = work + m * m;
-  memcpy(chol, point->q_cov, m * m * sizeof *chol);
-  gpc_status status = gpc_chol(m, 0.0, chol);
-  if (status != GPC_OK)
-    return status;
-  gpc_chol_inverse(m, chol, inv);
-  /* KL = 1/2 (tr S + m'm - M - log|S|), dKL/dm = m, dKL/dS = 1/2 (I - S^-1) */
-  double trace = 0.0, square = 0.0;
-  for (size_t i = 0; i < m; i++) {
-    trace += point->q_cov[i + m * i];
-    square += point->q_mean[i] * point->q_mean[i];
-    grad->q_mean[i] -= point->q_mean[i];
-    grad->q_cov[i + m * i] -= 0.5;
-  }
-  for (size_t i = 0; i < m * m; i++)
-    grad->q_cov[i] += 0.5 * inv[i];
-  grad->elbo -= 0.5 * (trace + square - (double)m - gpc_chol_logdet(m, chol));
-  return GPC_OK;
+  double kl = 0.0;
+  gpc_status status = gpc_prior_kl(&point->prior, m, point->q_mean, point->q_cov, -1.0,
+                                   work, &kl, grad->q_mean, grad->q_cov);
+  grad->elbo -= kl;
+  return status;
 }
 
 size_t gpc_gp_direct_work(size_t k, size_t m) {
-  return 3 * k * m + 8 * k + 2 * m + 2 * m * m;
+  return 3 * k * m + 8 * k + 3 * m + 2 * m * m;
 }
 
 typedef struct {
@@ -126,19 +113,19 @@ gpc_status gpc_gp_direct(const gpc_gp_data *data, const gpc_basis *basis,
     gpc_basis_eval(basis, k, r.z, r.a, r.rho);
     gpc_gemm(0, 0, k, m, m, 1.0, r.a, point->q_cov, 0.0, r.sa);
     for (size_t j = 0; j < k; j++)
-      r.phi[j] = point->mean == GPC_MEAN_LOG ? log(r.z[j]) : point->slope * r.z[j];
+      r.phi[j] = gpc_prior_mu(&point->prior, r.z[j]);
     gpc_gemm(0, 0, k, 1, m, 1.0, r.a, point->q_mean, 1.0, r.phi);
     grad->elbo += w * one_row(k, m, (size_t)data->label[i] - 1, point, &r);
     add_cov_gradient(k, m, w, point, &r, grad->q_cov);
     for (size_t j = 0; j < k; j++) {
       r.g[j] *= w;
       r.grho[j] *= w;
-      grad->slope += point->mean == GPC_MEAN_LOG ? 0.0 : r.g[j] * r.z[j];
       for (size_t q = 0; q < m; q++) {
         grad->q_mean[q] += r.g[j] * r.a[j + k * q];
         r.ga[j + k * q] = w * r.ga[j + k * q] + r.g[j] * point->q_mean[q];
       }
     }
+    grad->slope += gpc_prior_slope_grad(&point->prior, k, r.z, r.g);
     gpc_basis_grad_add(basis, k, r.z, r.a, r.ga, r.grho, r.spare, &grad->basis);
   }
   gpc_basis_grad_finish(basis, &grad->basis);

@@ -1,213 +1,462 @@
-/* gp_fit.c: see gp_fit.h. Passes over the data (gp_visit.h) alternate with maximising the
- * surrogate that the last accepted pass defines (gp_surrogate.h); a step that would lower
- * the bound is taken back and tried again with a smaller box and more damping. */
-#include "gp_visit.h"
+/* gp_fit.c: see gp_fit.h. gpc_gp_fit() is the whole fit, from top to bottom:
+ *
+ *   for every floor, if there is a choice:  prepare, begin, optimise roughly
+ *   for the best floor:                     optimise, with more inducing inputs
+ *                                           while the lengthscale asks for them
+ *   describe the result
+ */
+#include "gp_fit.h"
+#include "gp_shape.h"
+#include "seen.h"
+#include "temperature.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-size_t gpc_gp_fit_work(const gpc_gp_data *data, const gpc_gp_setup *setup) {
-  gpc_visit_work t;
-  return gpc_visit_carve(data, setup, NULL, &t);
+#define FIRST_INDUCING 16
+#define MOST_INDUCING 64
+#define ROWS_PER_INDUCING 8.0 /* fewer rows cannot tell a bend of the map from chance */
+#define SHORT 1.5             /* spacings: a lengthscale below wants more inputs */
+#define MANY_CLASSES 24       /* from here on rows are worth being made sparse */
+
+/* The data with one floor, and what must be known of them to begin. */
+typedef struct {
+  gpc_gp_data data;
+  double *shift; /* [n], or NULL without centring */
+  gpc_gp_range range;
+  double farthest;
+  int flat;
+  double slope_limit; /* of separated data; NAN: none */
+} prepared;
+
+/* A fit on its way. */
+typedef struct {
+  const gpc_gp_data *data; /* without shift and floor */
+  const gpc_fit_settings *settings;
+  const gpc_memory *memory;
+  gpc_poll poll;
+  void *poll_data;
+  gpc_progress *progress;
+  gpc_fit_result *result;
+  prepared now;
+  gpc_params at;   /* where the fit stands */
+  int begun;       /* `at` holds hyperparameters worth beginning from ... */
+  int warm;        /* ... and a posterior on its inducing inputs */
+  double guess;    /* 1/T of the sample: the slope to begin with; NAN: not known */
+} fitting;
+
+/* Preparation ------------------------------------------------------------------------ */
+
+/* Scores that differ by rounding only are flat: the slope is left alone, and the range is
+ * given some width to put inducing inputs on. */
+static gpc_status check_resolution(prepared *p) {
+  gpc_gp_range *range = &p->range;
+  const double size = fmax(fabs(range->lowest), fabs(range->highest));
+  double most = 0.0;
+  for (size_t i = 0; i < p->data.n && p->shift; i++)
+    most = fmax(most, fabs(p->shift[i]));
+  p->farthest = fmax(size, most);
+  if (p->farthest > 1e145)
+    return GPC_TOO_FAR;
+  if (size < 1e-145)
+    p->flat = 1;
+  if (!p->flat)
+    return range->highest - range->lowest < 1e-9 * size ? GPC_TOO_CLOSE : GPC_OK;
+  const double margin = fmax(0.5, p->shift ? 1e-12 * most : 1e-6 * size);
+  range->lowest -= margin;
+  range->highest += margin;
+  range->bulk_low -= margin;
+  range->bulk_high += margin;
+  return GPC_OK;
 }
 
-static void copy_point(size_t m, const gpc_surrogate_point *from,
-                       gpc_surrogate_point *to) {
-  to->value = from->value;
-  to->slope = from->slope;
-  to->hyper = from->hyper;
-  memcpy(to->inducing, from->inducing, m * sizeof(double));
-  memcpy(to->q_mean, from->q_mean, m * sizeof(double));
-  memcpy(to->q_cov, from->q_cov, m * m * sizeof(double));
+static gpc_status prepare(fitting *f, size_t floor) {
+  prepared *p = &f->now;
+  const size_t n = f->data->n;
+  p->data = *f->data;
+  p->data.floor = f->settings->floor[floor];
+  void *mark = f->memory->mark(f->memory->self);
+  double *low = gpc_get_doubles(f->memory, n), *high = gpc_get_doubles(f->memory, n);
+  gpc_gp_row_range(&p->data, p->shift, low, high);
+  p->data.shift = p->shift;
+  p->flat = gpc_gp_is_flat(n, p->shift, low, high);
+  gpc_gp_find_range(n, low, high, &p->range);
+  f->memory->release(f->memory->self, mark);
+  return check_resolution(p);
 }
 
-/* The surrogate's maximum from every start (the first time) or from here. */
-static gpc_status next_point(gpc_visit_work *t, const gpc_surrogate_box *box,
-                             double damping, int first, gpc_surrogate_point *spare,
-                             gpc_surrogate_point *best) {
-  const gpc_gp_setup *setup = t->setup;
-  gpc_surrogate sur = gpc_visit_surrogate(&t->here, t, t->extras, damping);
-  const size_t starts = first ? setup->starts : 1;
-  gpc_status status = GPC_NOT_PD;
-  best->value = -INFINITY;
-  for (size_t s = 0; s < starts; s++) {
-    copy_point(t->m, &t->here.at, spare);
-    if (first)
-      spare->hyper.l = setup->start_l[s];
-    gpc_status one = gpc_surrogate_maximise(&sur, box, t->surrogate_work, spare);
-    if (one == GPC_OK && spare->value > best->value) {
-      copy_point(t->m, spare, best);
-      status = GPC_OK;
+/* Where to begin --------------------------------------------------------------------- */
+
+static double width_of(const gpc_gp_range *range) {
+  return range->bulk_high - range->bulk_low;
+}
+
+static int estimates_slope(const fitting *f) {
+  return f->settings->mean == GPC_MEAN_LINEAR && isnan(f->settings->slope);
+}
+
+/* The temperature of some rows: the slope to begin with, and for the picture. */
+static void guess_slope(fitting *f, gpc_sample *sample, double start) {
+  const prepared *p = &f->now;
+  const int logs = f->settings->mean == GPC_MEAN_LOG;
+  void *mark = f->memory->mark(f->memory->self);
+  double *work =
+      gpc_get_doubles(f->memory, gpc_temperature_work(sample->rows, sample->k));
+  double beta = 1.0;
+  gpc_sample_gather(&p->data, logs, sample);
+  const gpc_status status = gpc_sample_temperature(sample, start, p->data.threads,
+                                                   f->poll, f->poll_data, work, &beta);
+  f->memory->release(f->memory->self, mark);
+  f->result->temperature_status = status;
+  f->result->beta = beta;
+  const int known = status == GPC_OK || status == GPC_AT_UPPER || status == GPC_AT_LOWER;
+  f->guess = known && !p->flat ? beta : NAN;
+}
+
+/* Where the slope must stop when the rows are separated. */
+static void limit_slope(fitting *f) {
+  f->now.slope_limit = NAN;
+  if (!estimates_slope(f) || !f->settings->separated)
+    return;
+  const gpc_gp_data *data = &f->now.data;
+  const gpc_temperature_data rows = {.n = data->n,
+                                     .k = data->k,
+                                     .z = data->z,
+                                     .label = data->label,
+                                     .w = data->w,
+                                     .floor = data->floor,
+                                     .threads = data->threads};
+  gpc_temperature_result result;
+  void *mark = f->memory->mark(f->memory->self);
+  double *work = gpc_get_doubles(f->memory, gpc_temperature_work(data->n, data->k));
+  if (gpc_temperature_fit(&rows, 0.0, 1e-8, 200, f->poll, f->poll_data, work, &result) ==
+      GPC_AT_UPPER)
+    f->now.slope_limit = result.beta;
+  f->memory->release(f->memory->self, mark);
+}
+
+/* The slope: free between limits, or held. */
+static void set_slope(const fitting *f, gpc_visitor *visitor, double *slope) {
+  const double width = width_of(&f->now.range);
+  const int held = !estimates_slope(f) || isnan(f->guess);
+  visitor->slope_free = !held;
+  if (held) {
+    const double given = f->settings->slope;
+    *slope = estimates_slope(f) || isnan(given) ? 1.0 : given;
+    return;
+  }
+  visitor->slope_low = 0.01 / width;
+  visitor->slope_high = isnan(f->now.slope_limit) ? fmax(100.0 * f->guess, 1000.0 / width)
+                                              : fmax(f->now.slope_limit, 0.01 / width);
+  *slope = fmin(fmax(f->begun ? *slope : f->guess, visitor->slope_low),
+                visitor->slope_high);
+}
+
+/* Inducing inputs evenly over the bulk, or as given. */
+static void place_inducing(const fitting *f, size_t m, double *inducing) {
+  const double low = f->now.range.bulk_low, width = width_of(&f->now.range);
+  for (size_t i = 0; i < m; i++)
+    inducing[i] = f->settings->inducing
+                      ? f->settings->inducing[i]
+                      : low + width * (double)i / ((double)m - 1.0);
+}
+
+static double span_of(size_t m, const double *x, double low, double high) {
+  for (size_t i = 0; i < m; i++) {
+    low = fmin(low, x[i]);
+    high = fmax(high, x[i]);
+  }
+  return high - low;
+}
+
+/* Limits of the hyperparameters for these inducing inputs. */
+static gpc_status set_limits(fitting *f, const gpc_params *at,
+                             gpc_optimise_settings *how) {
+  const gpc_fit_settings *s = f->settings;
+  const gpc_gp_range *range = &f->now.range;
+  const double width = width_of(range);
+  const double spacing =
+      span_of(at->m, at->inducing, INFINITY, -INFINITY) / ((double)at->m - 1.0);
+  /* a shorter lengthscale would need a line of thousands of nodes */
+  f->result->shortest =
+      span_of(at->m, at->inducing, range->bulk_low, range->bulk_high) / 300.0;
+  if (s->lengthscale < f->result->shortest)
+    return GPC_TOO_SHORT;
+  gpc_trust_box *box = &how->box;
+  box->s2_free = isnan(s->variance);
+  box->l_free = isnan(s->lengthscale);
+  box->inducing_free = s->move;
+  box->radius = 1.0;
+  box->s2_low = 1e-6;
+  box->s2_high = 1e4;
+  box->l_low = fmax(fmin(spacing, width), f->result->shortest);
+  box->l_high = fmax(4.0 * width, 2.0 * box->l_low);
+  box->max_steps = 30;
+  box->tol = 0.1 * how->tol;
+  box->fraction = 1e-4;
+  box->poll = f->poll;
+  box->poll_data = f->poll_data;
+  return GPC_OK;
+}
+
+/* Weight of all rows. */
+static double total_weight(const gpc_gp_data *data) {
+  double sum = 0.0;
+  for (size_t i = 0; i < data->n; i++)
+    sum += gpc_gp_weight(data, i);
+  return sum;
+}
+
+/* Lengthscales (and with them variances) to begin from: a quarter and a sixteenth of the
+ * range are the two basins that real data have. */
+static void set_start(const fitting *f, const gpc_trust_box *box, gpc_params *at,
+                      double start_l[2], gpc_optimise_settings *how) {
+  const gpc_fit_settings *s = f->settings;
+  const double width = width_of(&f->now.range);
+  how->start_l = start_l;
+  how->starts = 0;
+  at->hyper.sn2 = s->noise;
+  at->hyper.s2 = !isnan(s->variance) ? s->variance : f->begun ? at->hyper.s2 : 1.0;
+  if (!f->warm && isnan(s->variance))
+    at->hyper.s2 = fmin(fmax(at->hyper.s2, 1e-3), 100.0);
+  if (!isnan(s->lengthscale)) {
+    at->hyper.l = s->lengthscale;
+  } else if (f->begun) {
+    at->hyper.l = fmin(fmax(at->hyper.l, box->l_low), box->l_high);
+  } else {
+    how->starts = 2;
+    for (size_t i = 0; i < 2; i++)
+      start_l[i] = fmin(fmax(width / (i ? 16.0 : 4.0), box->l_low), box->l_high);
+    at->hyper.l = start_l[0];
+    if (start_l[1] == start_l[0])
+      how->starts = 1;
+  }
+}
+
+/* Optimising ------------------------------------------------------------------------- */
+
+/* Twice as many inducing inputs, with the posterior carried over. */
+static void double_inducing(fitting *f) {
+  gpc_params more = gpc_params_get(f->memory, 2 * f->at.m);
+  place_inducing(f, more.m, more.inducing);
+  void *mark = f->memory->mark(f->memory->self);
+  double *work =
+      gpc_get_doubles(f->memory, gpc_params_move_work(f->at.m, 2 * f->at.m));
+  f->warm = gpc_params_move(&f->at, work, &more) == GPC_OK;
+  f->memory->release(f->memory->self, mark);
+  /* A variance that has grown beyond all measure made up for a lengthscale that could not
+   * shrink. */
+  if (more.hyper.s2 > 30.0) {
+    more.hyper.s2 = 1.0;
+    f->warm = 0;
+    more.slope = f->guess;
+  }
+  f->at = more;
+}
+
+/* The fit of one floor, from f->at if it has begun. quick: only to compare floors, until
+ * the bound to_beat is out of reach. */
+static gpc_status optimise(fitting *f, int quick, double to_beat, gpc_optimiser *o) {
+  const gpc_fit_settings *s = f->settings;
+  const double rows = total_weight(&f->now.data);
+  double start_l[2];
+  for (;;) {
+    gpc_optimise_settings how = {
+        .tol = quick ? fmax(s->tol, 1e-3) : s->tol,
+        .elbo_to_beat = to_beat,
+        .max_passes = quick && s->max_passes > 12 ? 12 : s->max_passes};
+    gpc_status status = set_limits(f, &f->at, &how);
+    if (status != GPC_OK)
+      return status;
+    const double most = fmin(MOST_INDUCING, rows / ROWS_PER_INDUCING);
+    if (!quick && s->m == 0 && 2.0 * (double)f->at.m <= most)
+      how.short_l = SHORT * width_of(&f->now.range) / ((double)f->at.m - 1.0);
+    set_slope(f, o->visitor, &f->at.slope);
+    set_start(f, &how.box, &f->at, start_l, &how);
+    how.warm = f->warm;
+    gpc_optimiser_get(o, f->at.m);
+    gpc_params_copy(&f->at, &o->here.at);
+    status = gpc_optimise(o, &how);
+    gpc_params_copy(&o->here.at, &f->at);
+    f->begun = f->warm = 1;
+    if (status != GPC_TOO_FEW)
+      return status;
+    double_inducing(f);
+  }
+}
+
+/* The line for the present floor, and what visits need. */
+static int set_visitor(fitting *f, gpc_ruler *ruler, gpc_visitor *visitor) {
+  const gpc_fit_settings *s = f->settings;
+  memset(visitor, 0, sizeof *visitor);
+  visitor->data = &f->now.data;
+  visitor->memory = f->memory;
+  visitor->prior.mean = s->mean;
+  visitor->cov = s->cov;
+  visitor->ruler = ruler;
+  return gpc_ruler_lay(&f->now.data, &visitor->prior, &f->now.range,
+                       f->now.data.k >= MANY_CLASSES, f->memory, ruler);
+}
+
+static void begin_optimiser(fitting *f, gpc_visitor *visitor, gpc_optimiser *o) {
+  memset(o, 0, sizeof *o);
+  o->visitor = visitor;
+  o->poll = f->poll;
+  o->poll_data = f->poll_data;
+  o->watch = f->progress;
+}
+
+/* The floor with the highest bound, by quick fits, each begun where the best so far
+ * ended; f is left with the best. */
+static gpc_status choose_floor(fitting *f, gpc_sample *sample) {
+  gpc_status worst = GPC_NOT_PD;
+  double best = -INFINITY;
+  const size_t m = f->at.m;
+  gpc_params best_at = gpc_params_get(f->memory, m);
+  prepared best_now = f->now;
+  best_now.shift = f->now.shift ? gpc_get_doubles(f->memory, f->data->n) : NULL;
+  int best_passes = 0;
+  for (size_t i = 0; i < f->settings->floors; i++) {
+    gpc_ruler ruler;
+    gpc_visitor visitor;
+    gpc_optimiser o;
+    gpc_status status = prepare(f, i);
+    if (status != GPC_OK)
+      return status;
+    limit_slope(f);
+    if (i == 0 || isnan(f->guess))
+      guess_slope(f, sample, 0.0);
+    f->at = (gpc_params){.m = m,
+                         .hyper = best_at.hyper,
+                         .slope = best_at.slope,
+                         .inducing = f->at.inducing,
+                         .q_mean = f->at.q_mean,
+                         .q_cov = f->at.q_cov};
+    f->begun = best > -INFINITY;
+    f->warm = 0;
+    void *mark = f->memory->mark(f->memory->self);
+    place_inducing(f, m, f->at.inducing);
+    status = GPC_TOO_COARSE;
+    if (set_visitor(f, &ruler, &visitor)) {
+      begin_optimiser(f, &visitor, &o);
+      status = optimise(f, 1, best, &o);
+    }
+    f->memory->release(f->memory->self, mark);
+    if (status != GPC_OK && status != GPC_NOT_CONVERGED) { /* another floor may do */
+      worst = status;
+      continue;
+    }
+    f->result->passes_floor += o.progress.passes;
+    if (o.here.elbo > best) {
+      const prepared swap = best_now;
+      best = o.here.elbo;
+      best_passes = o.progress.passes;
+      best_now = f->now;
+      best_now.data.shift = best_now.shift;
+      f->now.shift = swap.shift;
+      gpc_params_copy(&f->at, &best_at);
+      f->result->floor = i;
     }
   }
-  return status;
+  if (best == -INFINITY)
+    return worst;
+  f->result->passes_floor -= best_passes;
+  f->result->passes = best_passes;
+  f->now = best_now;
+  f->at = best_at;
+  f->begun = f->warm = 1;
+  return GPC_OK;
 }
 
-static void report(const gpc_visit *v, size_t m, gpc_gp_state *state) {
-  copy_point(m, &v->at, &state->point);
-  state->elbo = v->elbo;
-}
-
-/* How far to trust the surrogate. */
-typedef struct {
-  gpc_surrogate_box box;
-  double damping;
-  int refused; /* steps from the present point that the data took back */
-  int proven;  /* learnt curvature has foretold the gain of the last step */
-} trust;
-
-#define LONGEST_RADIUS 3.0
-#define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
-#define NEAR 1.0    /* nats gained by a step that ends close to the optimum */
-#define SHORT_STEPS 3
-#define WORTH_MORE 2.0 /* nats that a process must gain over a line to be refined */
-#define MOST_REFUSED 16
-#define LINE_ERROR 1e-9 /* of the bound */
-
-static int restrained(const trust *how, const gpc_gp_setup *setup) {
-  return how->damping > 0.0 || how->box.radius < setup->box.radius;
-}
-
-static void restrain(trust *how, double promise) {
-  how->refused++;
-  how->box.radius = fmax(0.25 * how->box.radius, 1e-5);
-  how->damping = fmax(4.0 * how->damping, promise > NEAR ? 0.05 : 0.02);
-}
-
-/* After a step that gained `gain` where `promise` was hoped for. */
-static void adapt(trust *how, double gain, double promise) {
-  double ratio = gain / promise;
-  how->refused = 0;
-  if (ratio > 0.6) {
-    how->box.radius = fmin(2.0 * how->box.radius, LONGEST_RADIUS);
-    how->damping = how->damping < 0.01 ? 0.0 : how->damping / 4.0;
-  } else if (ratio < 0.25) {
-    how->box.radius *= 0.5;
+/* What is reported beside the fit. */
+static void describe(fitting *f, gpc_optimiser *o, gpc_sample *sample) {
+  gpc_fit_result *result = f->result;
+  const gpc_fit_settings *s = f->settings;
+  const int logs = s->mean == GPC_MEAN_LOG;
+  const gpc_prior prior = gpc_params_prior(&f->at, &o->visitor->prior);
+  result->at = f->at;
+  result->elbo = o->here.elbo;
+  result->promise = o->progress.promise;
+  result->passes += o->progress.passes;
+  result->steps = o->progress.steps;
+  result->range = f->now.range;
+  result->farthest = f->now.farthest;
+  result->flat = f->now.flat;
+  result->separated = !isnan(f->now.slope_limit);
+  result->slope_cross = gpc_get_doubles(f->memory, f->at.m);
+  memset(result->slope_cross, 0, f->at.m * sizeof(double));
+  if (o->visitor->slope_free)
+    result->slope_var = gpc_visit_slope(o->visitor, &o->here, result->slope_cross);
+  result->sparse = o->visitor->ruler->rows != NULL;
+  result->nodes = o->here.nodes->g;
+  result->fine_nodes = result->sparse ? o->visitor->ruler->rows->line.g : 0;
+  double lowest = result->range.lowest;
+  if (logs)
+    lowest = fmax(lowest, f->now.data.floor);
+  result->increasing =
+      gpc_shape_increasing(&prior, &f->at, lowest, result->range.highest, f->memory);
+  if (!result->increasing)
+    result->changed =
+        gpc_shape_changed(&f->now.data, &prior, &o->here, s->arg,
+                          gpc_get_doubles(f->memory, o->here.nodes->g));
+  /* the picture */
+  for (size_t i = 0; i < 2; i++) {
+    const double end = i ? result->range.bulk_high : result->range.bulk_low;
+    result->ends[i] = logs ? log(fmax(end, DBL_MIN)) : end;
   }
+  if (result->ends[1] <= result->ends[0]) {
+    result->ends[1] = result->ends[0] + 0.5;
+    result->ends[0] -= 0.5;
+  }
+  if (s->floors > 1) /* the sample is that of another floor */
+    guess_slope(f, sample, estimates_slope(f) ? f->at.slope : 1.0);
+  result->sample_rows = sample->rows;
+  result->truth = gpc_get_doubles(f->memory, s->bins + 2);
+  result->other = gpc_get_doubles(f->memory, s->bins + 2);
+  gpc_seen_count(&f->now.data, logs, sample, result->ends[0], result->ends[1], s->bins,
+                 result->truth, result->other);
 }
 
-/* More inducing inputs are wanted: the lengthscale is short here and there, it is nearly
- * settled, has been short for a while or would rather be shorter than it may, and the
- * process is worth more than a line (by the surrogate, where it has no variance). */
-static int too_few(gpc_visit_work *t, double promise, int short_steps,
-                   gpc_surrogate_point *spare) {
-  const double longer = fmax(t->here.at.hyper.l, t->there.at.hyper.l);
-  if (longer >= t->setup->short_l || (promise >= ROUGHLY && short_steps < SHORT_STEPS &&
-                                      longer >= 1.001 * t->setup->box.l_low))
-    return 0;
-  gpc_surrogate sur = gpc_visit_surrogate(&t->here, t, t->extras, 0.0);
-  gpc_surrogate_box held = t->setup->box;
-  held.s2_free = held.l_free = held.inducing_free = held.max_steps = 0;
-  copy_point(t->m, &t->here.at, spare);
-  spare->hyper.s2 = t->setup->box.s2_low;
-  gpc_status status = gpc_surrogate_maximise(&sur, &held, t->surrogate_work, spare);
-  return status != GPC_OK || t->there.at.value - spare->value > WORTH_MORE;
-}
-
-static void know_slope(gpc_visit_work *t, gpc_gp_state *state) {
-  if (state->slope_cross && t->setup->slope_free)
-    state->slope_var = gpc_visit_slope(t, &t->here, state->slope_cross);
-}
-
-/* At the optimum: is the line fine enough to have found it? */
-static gpc_status finish(gpc_visit_work *t, gpc_gp_state *state, gpc_gp_finer *finer) {
-  know_slope(t, state);
-  if (!t->setup->may_halve ||
-      gpc_visit_line_error(t, &t->here) <= LINE_ERROR * fabs(state->elbo))
-    return GPC_OK;
-  finer->halve = 1;
-  state->warm = 1;
-  return GPC_TOO_COARSE;
-}
-
-gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_poll poll,
-                      void *poll_data, double *work, gpc_gp_state *state,
-                      gpc_gp_finer *finer) {
-  gpc_visit_work t;
-  gpc_visit_carve(data, setup, work, &t);
-  gpc_visit_begin(&t);
-  const size_t m = t.m;
-  finer->halve = 0;
-  copy_point(m, &state->point, &t.here.at);
-  if (!state->warm)
-    memset(t.here.at.q_mean, 0, m * sizeof(double));
-  gpc_status status = gpc_visit_point(&t, !state->warm, &t.here);
-  finer->times = t.times;
+gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
+                      const gpc_memory *memory, gpc_poll poll, void *poll_data,
+                      gpc_progress *progress, gpc_fit_result *result) {
+  const size_t m = settings->m ? settings->m : FIRST_INDUCING;
+  gpc_ruler ruler;
+  gpc_visitor visitor;
+  gpc_optimiser optimiser;
+  memset(result, 0, sizeof *result);
+  fitting f = {.data = data,
+               .settings = settings,
+               .memory = memory,
+               .poll = poll,
+               .poll_data = poll_data,
+               .progress = progress,
+               .result = result,
+               .at = gpc_params_get(memory, m),
+               .guess = NAN};
+  f.now.shift = settings->centre ? gpc_get_doubles(memory, data->n) : NULL;
+  gpc_sample sample = gpc_sample_get(memory, gpc_sample_size(data->n, data->k), data->k);
+  gpc_status status;
+  if (settings->floors > 1) {
+    status = choose_floor(&f, &sample);
+  } else {
+    status = prepare(&f, 0);
+    if (status == GPC_OK) {
+      limit_slope(&f);
+      guess_slope(&f, &sample, 0.0);
+      place_inducing(&f, m, f.at.inducing);
+    }
+  }
+  result->range = f.now.range;
+  result->farthest = f.now.farthest;
   if (status != GPC_OK)
     return status;
-  state->passes++;
-  report(&t.here, m, state);
-  trust how = {setup->box, 0.0, 0, 0};
-  int first = state->steps == 0, short_steps = 0;
-  gpc_surrogate_point spare = state->point; /* its arrays are room for one more point */
-  while (state->passes < setup->max_passes) {
-    gpc_call_poll(poll, poll_data);
-    /* sums of many large terms cannot tell less than this */
-    const double tol = fmax(setup->tol, 1e-13 * fabs(t.here.elbo));
-    gpc_visit_curvature(&t.here, &t);
-    status = next_point(&t, &how.box, how.damping, first, &spare, &t.there.at);
-    report(&t.here, m, state);
-    if (status != GPC_OK && t.pairs > 0) { /* the learnt curvature may be to blame */
-      gpc_visit_forget(&t);
-      continue;
-    }
-    if (status != GPC_OK) { /* no way forward from here: look closer by */
-      restrain(&how, INFINITY);
-      if (how.refused > MOST_REFUSED)
-        break;
-      continue;
-    }
-    state->promise = t.there.at.value - t.here.at.value;
-    const int few = too_few(&t, state->promise, short_steps, &spare);
-    report(&t.here, m, state);
-    if (few)
-      return GPC_TOO_FEW;
-    if (state->promise < tol) {
-      /* only a surrogate that is free to move may say that there is no more to gain, and
-       * learnt curvature only where it has proven itself, or the data have refused to
-       * follow the plain one */
-      if (restrained(&how, setup)) {
-        how.box.radius = fmax(how.box.radius, setup->box.radius);
-        how.damping = 0.0;
-        continue;
-      }
-      if (t.pairs > 0 && how.refused == 0 && !how.proven) {
-        gpc_visit_forget(&t);
-        continue;
-      }
-      return finish(&t, state, finer);
-    }
-    status = gpc_visit_point(&t, 0, &t.there);
-    if (status == GPC_TOO_COARSE) {
-      finer->times = t.times;
-      state->warm = 1; /* begin again from the last point that was accepted */
-      return status;
-    }
-    state->passes++;
-    double gain = status == GPC_OK ? t.there.elbo - t.here.elbo : -INFINITY;
-    if (gain >= -fmin(1e-10 * fabs(t.here.elbo), 0.1 * tol)) {
-      const double off = fabs(gain / state->promise - 1.0);
-      how.proven = off < 0.3;
-      if (gain > NEAR) /* a long step says little of the curvature here */
-        gpc_visit_forget(&t);
-      else if (off > 0.1 || t.pairs > 0)
-        gpc_visit_learn(&t.here, &t.there, &t);
-      gpc_visit swap = t.here;
-      t.here = t.there;
-      t.there = swap;
-      state->steps++;
-      short_steps = t.here.at.hyper.l < setup->short_l ? short_steps + 1 : 0;
-      first = 0;
-      adapt(&how, gain, state->promise);
-    } else {
-      restrain(&how, state->promise);
-      if (how.refused > MOST_REFUSED)
-        break;
-      if (status == GPC_OK && state->promise < 2.0 * NEAR)
-        gpc_visit_learn(&t.here, &t.there, &t);
-    }
-  }
-  report(&t.here, m, state);
-  know_slope(&t, state);
-  return GPC_NOT_CONVERGED;
+  if (!set_visitor(&f, &ruler, &visitor))
+    return GPC_TOO_COARSE;
+  begin_optimiser(&f, &visitor, &optimiser);
+  status = optimise(&f, 0, -INFINITY, &optimiser);
+  if (status == GPC_OK || status == GPC_NOT_CONVERGED)
+    describe(&f, &optimiser, &sample);
+  return status;
 }

@@ -1,60 +1,61 @@
-/* gp_fit.h: the latent Gaussian process fitted: m, S, the slope of the prior mean, the
- * kernel's parameters and, when asked, the inducing inputs. */
+/* gp_fit.h: the latent Gaussian process fitted, from scores to posterior: chooses the
+ * floor for scores of zero, the resolution of the line, where to begin, and the number of
+ * inducing inputs. Everything that calib_gp() decides by the data is decided here. */
 #ifndef GPC_GP_FIT_H
 #define GPC_GP_FIT_H
 
-#include "gp_rows.h"
-#include "gp_surrogate.h"
+#include "gp_optimise.h"
 
 typedef struct {
   gpc_mean mean;
   gpc_cov cov;
-  size_t m;
-  gpc_line line;
-  const gpc_rows *rows; /* for route "rows"; NULL for route "grid" */
-  const double *y;      /* [line.g], from gpc_gp_labels() */
-  double logs;          /* its value */
-  int slope_free;
-  double slope_low, slope_high;
-  gpc_surrogate_box box; /* limits and what is free; radius is where to begin */
-  const double
-      *start_l; /* [starts] lengthscales to begin from (the first also when held) */
-  size_t starts;
-  double short_l; /* a lengthscale below this wants more inducing inputs; 0: go on
-                     regardless */
+  int centre; /* subtract each row's mean from its scores? */
+  size_t floors;
+  const double *floor; /* [floors] lower limits of the scores to choose from by the bound,
+                          on the scale of the scores; usually one */
+  size_t m;            /* number of inducing inputs; 0: 16, and more if need be */
+  const double *inducing; /* [m] their positions; NULL: evenly over the bulk */
+  int move;               /* are they moved as well? */
+  double variance, lengthscale, slope; /* held fixed; NAN: estimated. Without a slope to
+                                          estimate (eq. (3)) slope is held at 1 */
+  double noise;
+  int separated;  /* every row's label has its highest score */
+  const int *arg; /* [n] class with the highest score of each row, from 1 */
+  double tol;
   int max_passes;
-  double tol;    /* nats: stop when the surrogate promises less */
-  int may_halve; /* ask for a finer line when interpolation costs too much? */
-} gpc_gp_setup;
+  size_t bins; /* of the histograms of scores */
+} gpc_fit_settings;
 
-/* In: a start (hyper, slope, inducing; q_mean, q_cov and passes when `warm`). Out: the
- * fit. */
 typedef struct {
-  gpc_surrogate_point point;
-  double elbo;
-  double promise; /* gain that the last surrogate still promised */
-  int passes, steps;
-  int warm; /* q_mean and q_cov are a start worth keeping */
-  /* Out, where the slope is free: its posterior variance by the curvature at the optimum
-   * (0 elsewhere), and slope_cross [m] (or NULL): how q_mean moves with it. */
-  double slope_var;
-  double *slope_cross;
-} gpc_gp_state;
+  gpc_params at;
+  double elbo, promise;
+  int passes, passes_floor, steps; /* passes_floor: those of floors not chosen */
+  double slope_var, *slope_cross;  /* eq. (26a); 0 where the slope is held */
+  size_t floor;                    /* which was chosen */
+  gpc_gp_range range;
+  double farthest; /* the largest of |score| and |row mean| */
+  int flat;        /* the scores of every row are equal */
+  int separated;   /* the slope had to be limited */
+  double shortest; /* the shortest lengthscale that can be held */
+  int sparse;      /* sparse rows were used */
+  size_t nodes, fine_nodes;
+  int increasing; /* the mean map, over the scores seen */
+  size_t changed; /* rows whose most likely class changes under the mean map */
+  /* for the picture: */
+  double ends[2];       /* of the histograms, logarithms for the log mean */
+  double *truth, *other; /* [bins + 2] */
+  size_t sample_rows;
+  gpc_status temperature_status;
+  double beta; /* 1/T of the sample */
+} gpc_fit_result;
 
-/* What a TOO_COARSE asks for: */
-typedef struct {
-  size_t times; /* fine cells per cell of the compressed rows; 0: do not compress */
-  int halve;    /* the line itself is too coarse: halve its step */
-} gpc_gp_finer;
-
-size_t gpc_gp_fit_work(const gpc_gp_data *data, const gpc_gp_setup *setup);
-
-/* GPC_OK, GPC_NOT_CONVERGED, GPC_NOT_PD, GPC_NOT_FINITE; GPC_TOO_FEW as soon as it is
- * clear that the lengthscale is shorter than short_l; or GPC_TOO_COARSE: exp(psi) has
- * become too steep for the compressed rows, or the map too bent for the line: state holds
- * the best point so far; do what *finer says and call again. */
-gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_gp_setup *setup, gpc_poll poll,
-                      void *poll_data, double *work, gpc_gp_state *state,
-                      gpc_gp_finer *finer);
+/* Memory of the result comes from `memory`. `progress` is kept up to date for poll().
+ * GPC_OK, GPC_NOT_CONVERGED; otherwise there is no fit: GPC_NOT_PD, GPC_NOT_FINITE;
+ * GPC_TOO_COARSE: a few scores lie too far from the rest; GPC_TOO_FAR: scores that cannot
+ * be squared; GPC_TOO_CLOSE: scores that differ by less than a billionth of their size;
+ * GPC_TOO_SHORT: a lengthscale is held that would need too many nodes. */
+gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
+                      const gpc_memory *memory, gpc_poll poll, void *poll_data,
+                      gpc_progress *progress, gpc_fit_result *result);
 
 #endif

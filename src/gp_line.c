@@ -39,12 +39,14 @@ static int span(double lowest, double highest, size_t most, gpc_line *line) {
   return 1;
 }
 
-#define AROUND 30.0      /* steps around the bulk that are as dense as the bulk */
+/* Steps around the bulk that are as dense as the bulk: with seven steps to a
+ * lengthscale, as far as features reach. */
+#define AROUND 30.0
 #define EDGE (2.0 / 3.0) /* u at their end */
 
 int gpc_line_make(double lowest, double highest, double bulk_low, double bulk_high,
                   double step, double growth, size_t most, gpc_line *line) {
-  gpc_line even = {0, 0.0, step, 0, 0.0, 0.0, 0.0}, bent = even;
+  gpc_line even = {.step = step}, bent = even;
   bent.bent = 1;
   bent.centre = 0.5 * (bulk_low + bulk_high);
   bent.half = (0.5 * (bulk_high - bulk_low) + AROUND * step) / EDGE;
@@ -71,6 +73,20 @@ gpc_line gpc_line_refine(const gpc_line *line, size_t times) {
   return fine;
 }
 
+gpc_line gpc_line_trim(const gpc_line *line, double lowest, double highest) {
+  gpc_line cut = *line;
+  const size_t before = GPC_LEFT + GPC_PAD, after = GPC_STENCIL - GPC_LEFT + GPC_PAD;
+  const double low = floor((to_line(line, lowest) - line->origin) / line->step);
+  const double high = floor((to_line(line, highest) - line->origin) / line->step);
+  /* one node more at both ends, for rounding */
+  if (low > (double)before + 1.0)
+    cut.skip = (size_t)low - before - 1;
+  const size_t end = high > 0.0 ? (size_t)high + after + 2 : line->g;
+  cut.g = (end < line->g ? end : line->g) - cut.skip;
+  cut.origin += (double)cut.skip * cut.step;
+  return cut;
+}
+
 double gpc_line_node(const gpc_line *line, size_t j) {
   double x = line->origin + (double)j * line->step;
   return line->bent ? line->centre + line->half * unbend(line, x) : x;
@@ -79,8 +95,7 @@ double gpc_line_node(const gpc_line *line, size_t j) {
 void gpc_line_coordinates(const gpc_line *line, size_t count, const double *z,
                           double *tau) {
   const double inv = 1.0 / line->step, origin = line->origin;
-  /* a hair above: half-way between two cells, it would be rounded to the even one below
-   */
+  /* a hair above: half-way between two cells it would be rounded to the even one */
   const double low = GPC_LEFT * (1.0 + DBL_EPSILON),
                high = (double)line->g - (GPC_STENCIL - GPC_LEFT);
   if (line->bent)
@@ -104,15 +119,13 @@ void gpc_line_coordinates(const gpc_line *line, size_t count, const double *z,
 #define C6 (1.0 / 39916800.0)
 
 /* The 12 nodes lie at v = +-1/2, ..., +-11/2 around the middle of the cell, so that with
- * t_q = v^2 - q^2 the weight of node +-q is C_q prod_{i != q} t_i (v +- q), up to sign.
- */
+ * t_q = v^2 - q^2 the weight of node +-q is C_q prod_{i != q} t_i (v +- q), up to sign:
+ * eq. (23). */
 void gpc_line_weights(size_t count, const double *tau, size_t stride, int *first,
                       double *wts) {
-  const double shift = 0x1.8p52;
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
-    double cell =
-        (tau[i] - 0.5 + shift) - shift; /* a whole number within 1/2 of tau - 1/2 */
+    double cell = gpc_line_cell(tau[i]);
     double v = tau[i] - cell - 0.5, y = v * v;
     double t1 = y - 0.25, t2 = y - 2.25, t3 = y - 6.25, t4 = y - 12.25, t5 = y - 20.25,
            t6 = y - 30.25;
@@ -135,5 +148,5 @@ void gpc_line_weights(size_t count, const double *tau, size_t stride, int *first
     at[11 * stride] = e6 * (5.5 + v);
   }
   for (size_t i = 0; i < count; i++)
-    first[i] = (int)((tau[i] - 0.5 + shift) - shift) - GPC_LEFT;
+    first[i] = (int)gpc_line_cell(tau[i]) - GPC_LEFT;
 }

@@ -17,14 +17,16 @@
 
 #include "gpc.h"
 
+#include <float.h>
+#include <math.h>
+
 #define GPC_STENCIL 12
 #define GPC_LEFT 5 /* nodes of the stencil left of the cell's first node */
-#define GPC_PAD                                                                          \
-  3 /* spare nodes at both ends, for the stencils of a finer line's nodes                \
-     */
+#define GPC_PAD 3  /* spare nodes at both ends, for stencils of a finer line's nodes */
 
 typedef struct {
-  size_t g; /* number of nodes */
+  size_t g;    /* number of nodes */
+  size_t skip; /* nodes cut off before the first one */
   double origin, step;
   int bent;
   double centre, half, dense;
@@ -37,8 +39,23 @@ typedef struct {
 int gpc_line_make(double lowest, double highest, double bulk_low, double bulk_high,
                   double step, double growth, size_t most, gpc_line *line);
 
-/* A line on the same nodes with `times` - 1 more between each two. */
+/* A line on the same nodes with `times` - 1 more between each two. Only for lines that
+ * are not trimmed. */
 gpc_line gpc_line_refine(const gpc_line *line, size_t times);
+
+/* The same line without nodes that no stencil of a score in [lowest, highest] needs. */
+gpc_line gpc_line_trim(const gpc_line *line, double lowest, double highest);
+
+/* The cell of a coordinate: the whole number within 1/2 of tau - 1/2. The sum of 1.5 x
+ * 2^52 and a number has no bits left below the point; where expressions are kept in more
+ * than double precision the trick fails. */
+static inline double gpc_line_cell(double tau) {
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+  return (tau - 0.5 + 0x1.8p52) - 0x1.8p52;
+#else
+  return nearbyint(tau - 0.5);
+#endif
+}
 
 /* z of node j. */
 double gpc_line_node(const gpc_line *line, size_t j);

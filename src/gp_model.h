@@ -2,19 +2,21 @@
  * space, and the bound with its gradient there. Equation numbers are those of the methods
  * vignette.
  *
- *   phi(z) = mu(z) + a(z)'m,  s_n = softmax(phi(z_n1), ..., phi(z_nK))
- *   c(z) = a(z)'S a(z) + rho(z)
- *   ELBO = sum_n w_n E_n - 1/2 (tr S + m'm - M - log|S|)                        eq. (11)
- *   full:  E_n = log s_ny + 1/2 (abar'S abar + sum_k s_k^2 rho_k - sum_k s_k c_k)  eq.
- * (12) diag:  E_n = log s_ny + 1/2 sum_k c_k (s_k^2 - s_k)                         eq.
- * (13) with abar = sum_k s_k a(z_k). */
+ *   phi(z) = mu(z) + a(z)'m,  s_n = softmax(phi(z_n1), ..., phi(z_nK))        eq. (7)
+ *   c(z) = a(z)'S a(z) + rho(z)                                              eq. (10)
+ *   ELBO = sum_n w_n E_n - KL(q(v) | p(v))                                   eq. (11)
+ *   full:  E_n = log s_ny + 1/2 (abar'S abar + sum_k s_k^2 rho_k - sum_k s_k c_k)
+ *                                                                            eq. (12)
+ *   diag:  E_n = log s_ny + 1/2 sum_k c_k (s_k^2 - s_k)                      eq. (13)
+ *
+ * with abar = sum_k s_k a(z_k). */
 #ifndef GPC_GP_MODEL_H
 #define GPC_GP_MODEL_H
 
 #include "gp_basis.h"
+#include "gp_prior.h"
 #include "gpc.h"
 
-typedef enum { GPC_MEAN_LINEAR, GPC_MEAN_LOG } gpc_mean; /* identity: linear, slope 1 */
 typedef enum { GPC_COV_FULL, GPC_COV_DIAG } gpc_cov;
 
 typedef struct {
@@ -28,9 +30,8 @@ typedef struct {
 } gpc_gp_data;
 
 typedef struct {
-  gpc_mean mean;
+  gpc_prior prior;
   gpc_cov cov;
-  double slope;
   const double *q_mean; /* [m] */
   const double *q_cov;  /* [m x m], symmetric */
 } gpc_gp_point;
@@ -55,8 +56,8 @@ static inline double gpc_gp_score(const gpc_gp_data *data, size_t i, size_t j) {
   return data->shift ? z - data->shift[i] : z;
 }
 
-/* Subtract the Kullback-Leibler term from grad->elbo, which holds the data term, and its
- * gradient from grad->q_mean and grad->q_cov. work [2 m^2]. GPC_NOT_PD if S is not. */
+/* grad->elbo, the data term so far, less the Kullback-Leibler divergence of eq. (11), and
+ * the same for grad->q_mean and grad->q_cov. work [2 m^2 + m]. GPC_NOT_PD if S is not. */
 gpc_status gpc_gp_subtract_kl(size_t m, const gpc_gp_point *point, double *work,
                               gpc_gp_grad *grad);
 

@@ -12,12 +12,12 @@
 typedef struct {
   double *wts;         /* [k][12][ROWS] */
   double *phi, *e, *r; /* [k][ROWS] */
-  double *p;           /* [g] */
+  gpc_gp_batch batch;
   int *first;          /* [k][ROWS], stored in a stretch of doubles */
 } chunk_work;
 
 static size_t chunk_doubles(size_t k, size_t g) {
-  return k * ROWS * (GPC_STENCIL + 4) + g;
+  return k * ROWS * (GPC_STENCIL + 4) + GPC_BATCH * g;
 }
 
 size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g) {
@@ -30,17 +30,20 @@ static void carve(size_t k, size_t g, double *block, chunk_work *work) {
   work->e = work->phi + k * ROWS;
   work->r = work->e + k * ROWS;
   work->first = (int *)(void *)(work->r + k * ROWS);
-  work->p = work->r + 2 * k * ROWS;
-  memset(work->p, 0, g * sizeof(double));
+  work->batch.p = work->r + 2 * k * ROWS;
+  work->batch.count = 0;
+  memset(work->batch.p, 0, GPC_BATCH * g * sizeof(double));
 }
 
-/* Interpolate phi (or psi) and r for class j of `rows` rows. */
-static void tabulate(size_t rows, const double *tau, const gpc_gp_tables *tables,
-                     size_t j, chunk_work *work) {
+/* eq. (23): psi and r for class j of `rows` rows. */
+static void tabulate(size_t rows, const double *tau, const gpc_nodes *nodes,
+                     const gpc_gp_tables *tables, size_t j, chunk_work *work) {
   double *wts = work->wts + j * GPC_STENCIL * ROWS;
   double *phi = work->phi + j * ROWS, *r = work->r + j * ROWS;
   int *first = work->first + j * ROWS;
   gpc_line_weights(rows, tau, ROWS, first, wts);
+  for (size_t i = 0; i < rows && nodes->slot; i++)
+    first[i] = nodes->slot[first[i]];
   for (size_t i = 0; i < rows; i++) {
     const double *psi = tables->psi + first[i], *rt = tables->r + first[i];
     double sum = 0.0, rsum = 0.0;
@@ -54,7 +57,7 @@ static void tabulate(size_t rows, const double *tau, const gpc_gp_tables *tables
 }
 
 /* Softmax of the rows in place: e becomes the probabilities. lse [rows]. */
-static void softmax_rows(const gpc_gp_data *data, gpc_mean mean, size_t first,
+static void softmax_rows(const gpc_gp_data *data, const gpc_prior *prior, size_t first,
                          size_t rows, chunk_work *work, double *lse) {
   const size_t k = data->k;
   double top[ROWS], sum[ROWS];
@@ -71,9 +74,8 @@ static void softmax_rows(const gpc_gp_data *data, gpc_mean mean, size_t first,
 #pragma omp simd
     for (size_t i = 0; i < rows; i++)
       e[i] = gpc_exp_nonpos(phi[i] - top[i]);
-    if (mean == GPC_MEAN_LOG) /* exp(log z + psi) = z exp(psi) */
-      for (size_t i = 0; i < rows; i++)
-        e[i] *= gpc_gp_score(data, first + i, j);
+    for (size_t i = 0; i < rows && prior->mean != GPC_MEAN_LINEAR; i++)
+      e[i] *= gpc_prior_factor(prior, gpc_gp_score(data, first + i, j));
     for (size_t i = 0; i < rows; i++)
       sum[i] += e[i];
   }
@@ -90,7 +92,7 @@ static void softmax_rows(const gpc_gp_data *data, gpc_mean mean, size_t first,
 static void scatter_row(size_t k, size_t i, double w, const gpc_gp_tables *tables,
                         chunk_work *work, gpc_gp_stats *stats) {
   size_t from = tables->g, to = 0;
-  double squares = 0.0;
+  double squares = 0.0, *row = gpc_gp_batch_row(&work->batch, tables->g);
   for (size_t j = 0; j < k; j++) {
     size_t first = (size_t)work->first[j * ROWS + i];
     double s = work->e[j * ROWS + i], spread = w * (s - s * s);
@@ -100,19 +102,18 @@ static void scatter_row(size_t k, size_t i, double w, const gpc_gp_tables *table
     from = first < from ? first : from;
     to = first + GPC_STENCIL > to ? first + GPC_STENCIL : to;
     const double *wts = work->wts + j * GPC_STENCIL * ROWS + i;
-    double *p = work->p + first, *v = stats->v + first;
+    double *p = row + first, *v = stats->v + first;
     for (size_t q = 0; q < GPC_STENCIL; q++) {
       p[q] += s * wts[q * ROWS];
       v[q] += spread * wts[q * ROWS];
     }
   }
-  gpc_gp_stats_row(tables, w, work->p, from, to, squares, stats);
-  memset(work->p + from, 0, (to - from) * sizeof(double));
+  gpc_gp_batch_add(tables, w, from, to, squares, &work->batch, stats);
 }
 
-static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
-                       const gpc_gp_tables *tables, size_t begin, size_t end,
-                       double *stats_block, double *work_block) {
+static void pass_chunk(const gpc_gp_data *data, const gpc_prior *prior,
+                       const gpc_nodes *nodes, const gpc_gp_tables *tables, size_t begin,
+                       size_t end, double *stats_block, double *work_block) {
   const size_t k = data->k;
   chunk_work work;
   gpc_gp_stats stats;
@@ -127,35 +128,35 @@ static void pass_chunk(const gpc_gp_data *data, gpc_mean mean, const gpc_line *l
       double tau[ROWS];
       for (size_t i = 0; i < rows; i++)
         tau[i] = gpc_gp_score(data, first + i, j);
-      gpc_line_coordinates(line, rows, tau, tau);
-      tabulate(rows, tau, tables, j, &work);
+      gpc_line_coordinates(&nodes->line, rows, tau, tau);
+      tabulate(rows, tau, nodes, tables, j, &work);
     }
-    softmax_rows(data, mean, first, rows, &work, lse);
+    softmax_rows(data, prior, first, rows, &work, lse);
     for (size_t i = 0; i < rows; i++) {
       double w = gpc_gp_weight(data, first + i);
       if (w == 0.0)
         continue;
       size_t y = (size_t)data->label[first + i] - 1;
-      double phi_y = work.phi[y * ROWS + i];
-      if (mean == GPC_MEAN_LOG)
-        phi_y += log(gpc_gp_score(data, first + i, y));
-      stats.loss += w * (phi_y - lse[i]);
+      stats.loss += w * (work.phi[y * ROWS + i] - lse[i]);
       scatter_row(k, i, w, tables, &work, &stats);
     }
   }
+  gpc_gp_batch_flush(tables, &work.batch, &stats);
   stats_block[0] = stats.loss;
   stats_block[1] = stats.extra;
 }
 
-void gpc_gp_pass_grid(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
-                      const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats) {
+void gpc_gp_pass_grid(const gpc_gp_data *data, const gpc_prior *prior,
+                      const gpc_nodes *nodes, const gpc_gp_tables *tables, double *work,
+                      gpc_gp_stats *stats) {
   const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n, g);
   const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(data->k, g);
   const int threads = data->threads;
   double *rest = work + chunks * size;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
   for (size_t c = 0; c < chunks; c++)
-    pass_chunk(data, mean, line, tables, n * c / chunks, n * (c + 1) / chunks,
+    pass_chunk(data, prior, nodes, tables, n * c / chunks, n * (c + 1) / chunks,
                work + c * size, rest + c * each);
   gpc_gp_stats_sum(g, chunks, work, stats);
+  stats->loss += nodes->log_factors;
 }

@@ -43,13 +43,18 @@ double gpc_prior_quadratic(const gpc_prior *prior, size_t m, const double *x,
 }
 
 void gpc_prior_add_precision(const gpc_prior *prior, size_t m, double *a, double *rhs) {
-  for (size_t j = 0; j < m; j++)
+  for (size_t j = 0; j < m && !prior->p0; j++) {
+    if (a)
+      a[j + m * j] += 1.0;
+    if (rhs && prior->m0)
+      rhs[j] += prior->m0[j];
+  }
+  for (size_t j = 0; j < m && prior->p0; j++)
     for (size_t i = 0; i < m; i++) {
-      const double p = prior->p0 ? prior->p0[i + m * j] : i == j ? 1.0 : 0.0;
       if (a)
-        a[i + m * j] += p;
+        a[i + m * j] += prior->p0[i + m * j];
       if (rhs && prior->m0)
-        rhs[i] += p * prior->m0[j];
+        rhs[i] += prior->p0[i + m * j] * prior->m0[j];
     }
 }
 

@@ -30,144 +30,167 @@ void gpc_gp_stats_sum(size_t g, size_t chunks, double *block, gpc_gp_stats *stat
   memcpy(stats->p, block + 2, (size - 2) * sizeof(double));
 }
 
-/* What a row's uncertainty adds, and its multiplier u_n. */
-static double row_extra(const gpc_gp_tables *tables, const double *p, size_t from,
-                        size_t to, double squares, double *u) {
-  double cbar = 0.0, quad = 0.0;
-  for (size_t g = from; g < to; g++)
-    cbar += p[g] * tables->c[g];
-  if (tables->au) {
-    double sum[64];
-    for (size_t first = 0; first < tables->m; first += 64) {
-      size_t count = tables->m - first < 64 ? tables->m - first : 64;
-      memset(sum, 0, count * sizeof(double));
-      for (size_t g = from; g < to; g++) {
-        const double *au = tables->au + g * tables->m + first;
-        const double pg = p[g];
-        if (pg == 0.0)
-          continue;
+#define FEATURES 64 /* features summed at a time: their sums stay in registers and cache */
+
+/* quad [GPC_BATCH] := abar'S abar = |sum_g p_g U'a_g|^2 of each row. */
+static void row_quadratics(const gpc_gp_tables *tables, const gpc_gp_batch *batch,
+                           size_t from, size_t to, double *quad) {
+  const size_t g = tables->g, m = tables->m;
+  double sum[GPC_BATCH][FEATURES];
+  for (size_t first = 0; first < m; first += FEATURES) {
+    const size_t count = m - first < FEATURES ? m - first : FEATURES;
+    memset(sum, 0, sizeof sum);
+    for (size_t i = from; i < to; i++) {
+      const double *au = tables->au + i * m + first, *p = batch->p + i;
+      const double p0 = p[0], p1 = p[g], p2 = p[2 * g], p3 = p[3 * g];
 #pragma omp simd
-        for (size_t i = 0; i < count; i++)
-          sum[i] += pg * au[i];
+      for (size_t q = 0; q < count; q++) {
+        const double x = au[q];
+        sum[0][q] += p0 * x;
+        sum[1][q] += p1 * x;
+        sum[2][q] += p2 * x;
+        sum[3][q] += p3 * x;
       }
-      for (size_t i = 0; i < count; i++)
-        quad += sum[i] * sum[i];
     }
+    for (size_t r = 0; r < GPC_BATCH; r++)
+      quad[r] += gpc_dot(count, sum[r], sum[r]);
   }
-  *u = quad + squares - 0.5 * cbar;
-  return 0.5 * (quad + squares - cbar);
 }
 
-void gpc_gp_stats_row(const gpc_gp_tables *tables, double w, const double *p, size_t from,
-                      size_t to, double squares, gpc_gp_stats *stats) {
-  double u;
-  stats->extra += w * row_extra(tables, p, from, to, squares, &u);
-  const double wu = w * u;
-#pragma omp simd
-  for (size_t g = from; g < to; g++) {
-    stats->p[g] += w * p[g];
-    stats->u[g] += wu * p[g];
-  }
+/* q += sum_r w_r p_r p_r' over the nodes [from, to), lower triangle. */
+static void add_outer(const gpc_gp_batch *batch, size_t g, size_t from, size_t to,
+                      double *q) {
+  const double *p0 = batch->p, *p1 = p0 + g, *p2 = p1 + g, *p3 = p2 + g;
   for (size_t j = from; j < to; j++) {
-    double *column = stats->q + j * tables->g;
-    const double wp = w * p[j];
-    if (wp == 0.0)
+    double *column = q + j * g;
+    const double x0 = batch->w[0] * p0[j], x1 = batch->w[1] * p1[j],
+                 x2 = batch->w[2] * p2[j], x3 = batch->w[3] * p3[j];
+    if (x0 == 0.0 && x1 == 0.0 && x2 == 0.0 && x3 == 0.0)
       continue;
 #pragma omp simd
     for (size_t i = j; i < to; i++)
-      column[i] += wp * p[i];
+      column[i] += x0 * p0[i] + x1 * p1[i] + x2 * p2[i] + x3 * p3[i];
   }
 }
 
-double gpc_gp_labels(const gpc_gp_data *data, gpc_mean mean, const gpc_line *line,
-                     double *y) {
-  double logs = 0.0, wts[GPC_STENCIL];
-  memset(y, 0, line->g * sizeof(double));
-  for (size_t i = 0; i < data->n; i++) {
-    double w = gpc_gp_weight(data, i), tau;
-    if (w == 0.0)
+void gpc_gp_batch_flush(const gpc_gp_tables *tables, gpc_gp_batch *batch,
+                        gpc_gp_stats *stats) {
+  const size_t g = tables->g;
+  size_t from = g, to = 0;
+  double quad[GPC_BATCH] = {0};
+  if (batch->count == 0)
+    return;
+  for (size_t r = 0; r < GPC_BATCH; r++) {
+    if (r >= batch->count) { /* the batch is not full: nothing there */
+      batch->w[r] = 0.0;
       continue;
-    double z = gpc_gp_score(data, i, (size_t)data->label[i] - 1);
-    int first;
-    gpc_line_coordinates(line, 1, &z, &tau);
-    gpc_line_weights(1, &tau, 1, &first, wts);
-    for (size_t q = 0; q < GPC_STENCIL; q++)
-      y[(size_t)first + q] += w * wts[q];
-    if (mean == GPC_MEAN_LOG)
-      logs += w * log(z);
-  }
-  return logs;
-}
-
-void gpc_gp_touched(const gpc_gp_data *data, const gpc_line *line, double *touched) {
-  memset(touched, 0, line->g * sizeof(double));
-  /* cells first: tau lies between the nodes at its cell and the next */
-  for (size_t j = 0; j < data->k; j++)
-    for (size_t i = 0; i < data->n; i++) {
-      if (gpc_gp_weight(data, i) == 0.0)
-        continue;
-      double z = gpc_gp_score(data, i, j), tau;
-      gpc_line_coordinates(line, 1, &z, &tau);
-      touched[(size_t)tau] = 1.0;
     }
-  const size_t before = GPC_LEFT + 1 + GPC_PAD, after = GPC_STENCIL - GPC_LEFT + GPC_PAD;
-  for (size_t i = 0; i < line->g; i++) {
-    if (touched[i] != 1.0)
-      continue;
-    size_t from = i > before ? i - before : 0, to = i + after;
-    to = to < line->g ? to : line->g;
-    for (size_t q = from; q < to; q++)
-      if (touched[q] == 0.0)
-        touched[q] = 2.0; /* reached, not a cell of its own */
+    from = batch->from[r] < from ? batch->from[r] : from;
+    to = batch->to[r] > to ? batch->to[r] : to;
   }
+  if (tables->au)
+    row_quadratics(tables, batch, from, to, quad);
+  for (size_t r = 0; r < batch->count; r++) {
+    const double *p = batch->p + r * g, w = batch->w[r], squares = batch->squares[r];
+    const size_t first = batch->from[r], count = batch->to[r] - first;
+    const double cbar = gpc_dot(count, p + first, tables->c + first);
+    stats->extra += 0.5 * w * (quad[r] + squares - cbar); /* eq. (12), (13) */
+    const double wu = w * (quad[r] + squares - 0.5 * cbar);
+#pragma omp simd
+    for (size_t i = first; i < first + count; i++) {
+      stats->p[i] += w * p[i];
+      stats->u[i] += wu * p[i];
+    }
+  }
+  add_outer(batch, g, from, to, stats->q);
+  for (size_t r = 0; r < batch->count; r++)
+    memset(batch->p + r * g + batch->from[r], 0,
+           (batch->to[r] - batch->from[r]) * sizeof(double));
+  batch->count = 0;
+}
+
+void gpc_gp_batch_add(const gpc_gp_tables *tables, double w, size_t from, size_t to,
+                      double squares, gpc_gp_batch *batch, gpc_gp_stats *stats) {
+  const size_t r = batch->count++;
+  batch->w[r] = w;
+  batch->from[r] = from;
+  batch->to[r] = to;
+  batch->squares[r] = squares;
+  if (batch->count == GPC_BATCH)
+    gpc_gp_batch_flush(tables, batch, stats);
+}
+
+void gpc_gp_curvature(size_t g, const gpc_gp_stats *stats, double *w) {
+  for (size_t j = 0; j < g; j++) {
+    for (size_t i = j; i < g; i++)
+      w[i + g * j] = -stats->q[i + g * j];
+    w[j + g * j] += stats->p[j];
+  }
+  gpc_symmetrise(g, w);
+}
+
+void gpc_gp_phi_gradient(const gpc_gp_tables *tables, const double *y,
+                         const gpc_gp_stats *stats, const double *wa, const double *a,
+                         const double *as, double *gphi) {
+  const size_t g = tables->g, m = tables->m;
+  for (size_t i = 0; i < g; i++) /* eq. (18) */
+    gphi[i] = y[i] - stats->p[i] - stats->u[i] - 0.5 * tables->c[i] * stats->p[i] +
+              tables->r[i] * (stats->p[i] - stats->v[i]);
+  for (size_t j = 0; j < m && wa; j++) /* its last term, Q = diag(p) - W */
+    for (size_t i = 0; i < g; i++) {
+      const size_t at = i + g * j;
+      gphi[i] += (stats->p[i] * a[at] - wa[at]) * as[at];
+    }
 }
 
 size_t gpc_gp_from_stats_work(size_t g, size_t m) {
-  return 4 * g * m + g * g + 3 * g + 3 * m * m;
+  return 3 * g * m + g * g + 3 * g + 2 * m * m + m;
 }
 
 gpc_status gpc_gp_from_stats(const gpc_basis *basis, const gpc_gp_point *point,
-                             const double *nodes, const double *a,
-                             const gpc_gp_tables *tables, const double *y,
-                             const gpc_gp_stats *stats, double *work, gpc_gp_grad *grad) {
+                             const gpc_nodes *nodes, const double *a,
+                             const gpc_gp_tables *tables, const gpc_gp_stats *stats,
+                             double *work, gpc_gp_grad *grad) {
   const size_t g = tables->g, m = tables->m;
   const int full = point->cov == GPC_COV_FULL;
-  double *as = work, *qa = as + g * m, *ga = qa + g * m, *curv = ga + g * m;
-  double *q = curv + g * m, *gpsi = q + g * g, *grho = gpsi + g, *spare = grho + g;
-  double *kl_work = spare + g;
+  double *as = work, *va = as + g * m, *ga = va + g * m, *w = ga + g * m;
+  double *gphi = w + g * g, *grho = gphi + g, *row = grho + g, *kl_work = row + g;
   gpc_gemm(0, 0, g, m, m, 1.0, a, point->q_cov, 0.0, as); /* rows (S a)' */
-  memset(qa, 0, g * m * sizeof(double));
-  if (full) {
-    memcpy(q, stats->q, g * g * sizeof(double));
-    gpc_symmetrise(g, q);
-    gpc_gemm(0, 0, g, m, g, 1.0, q, a, 0.0, qa);
+  if (full) { /* eq. (19): V A, V = W or diag(v) */
+    gpc_gp_curvature(g, stats, w);
+    gpc_symm(g, m, w, a, va);
+  } else {
+    for (size_t j = 0; j < m; j++)
+      for (size_t i = 0; i < g; i++)
+        va[i + g * j] = stats->v[i] * a[i + g * j];
   }
-  for (size_t i = 0; i < g; i++) {
-    /* dF/dphi, F the data term: gp_stats.h and eq. (18) */
-    gpsi[i] = y[i] - stats->p[i] - stats->u[i] - 0.5 * tables->c[i] * stats->p[i] +
-              tables->r[i] * (stats->p[i] - stats->v[i]);
+  gpc_gp_phi_gradient(tables, nodes->y, stats, full ? va : NULL, a, as, gphi);
+  for (size_t i = 0; i < g; i++)
     grho[i] = -0.5 * stats->v[i];
-  }
-  for (size_t j = 0; j < m; j++)
-    for (size_t i = 0; i < g; i++) {
-      size_t at = i + g * j;
-      /* the curvature's product with a: (diag(p) - q) a, or diag(v) a */
-      curv[at] = full ? stats->p[i] * a[at] - qa[at] : stats->v[i] * a[at];
-      if (full)
-        gpsi[i] += qa[at] * as[at];
-    }
-  gpc_gemm(0, 0, g, m, m, -1.0, curv, point->q_cov, 0.0, ga); /* dF/da, without phi */
-  gpc_gemm(1, 0, m, m, g, -0.5, a, curv, 0.0, grad->q_cov);
-  gpc_gemm(1, 0, m, 1, g, 1.0, a, gpsi, 0.0, grad->q_mean);
-  grad->slope = 0.0;
-  for (size_t i = 0; i < g && point->mean == GPC_MEAN_LINEAR; i++)
-    grad->slope += gpsi[i] * nodes[i];
+  gpc_gemm(0, 0, g, m, m, -1.0, va, point->q_cov, 0.0, ga); /* eq. (19) */
+  gpc_gemm(1, 0, m, m, g, -0.5, a, va, 0.0, grad->q_cov);
+  gpc_gemm(1, 0, m, 1, g, 1.0, a, gphi, 0.0, grad->q_mean);
+  grad->slope = gpc_prior_slope_grad(&point->prior, g, nodes->z, gphi);
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < g; i++)
-      ga[i + g * j] += gpsi[i] * point->q_mean[j];
+      ga[i + g * j] += gphi[i] * point->q_mean[j];
   gpc_basis_grad_zero(m, &grad->basis);
-  gpc_basis_grad_add(basis, g, nodes, a, ga, grho, spare, &grad->basis);
+  gpc_basis_grad_add(basis, g, nodes->z, a, ga, grho, row, &grad->basis);
   gpc_basis_grad_finish(basis, &grad->basis);
   grad->elbo = grad->data = stats->loss + stats->extra;
   return gpc_gp_subtract_kl(m, point, kl_work, grad);
+}
+
+size_t gpc_gp_pass_work(const gpc_gp_data *data, const gpc_sparse_rows *rows, size_t g) {
+  return rows ? gpc_gp_pass_rows_work(rows, g)
+              : gpc_gp_pass_grid_work(data->n, data->k, g);
+}
+
+void gpc_gp_pass(const gpc_gp_data *data, const gpc_prior *prior, const gpc_nodes *nodes,
+                 const gpc_sparse_rows *rows, const gpc_gp_tables *tables, double *work,
+                 gpc_gp_stats *stats) {
+  if (rows)
+    gpc_gp_pass_rows(data, prior, nodes, rows, tables, work, stats);
+  else
+    gpc_gp_pass_grid(data, prior, nodes, tables, work, stats);
 }

@@ -3,7 +3,8 @@
  * Conventions of the core:
  *   - matrices are column-major; sizes come first, inputs are const, outputs last;
  *   - functions that can fail return a gpc_status, results go through pointers;
- *   - the caller owns all memory: modules that need work space offer a size function;
+ *   - the caller owns all memory: modules that need work space offer a size function, or
+ *     ask for it through memory.h;
  *   - rows are worked on in blocks whose size depends on the data alone, and sums over
  *     blocks are taken in the order of the blocks, so that no answer depends on how many
  *     threads were used. */
@@ -22,11 +23,11 @@ typedef enum {
   GPC_NOT_PD,        /* a matrix is not positive definite, jitter and all */
   GPC_NOT_FINITE,    /* an objective is not a finite number */
   GPC_TOO_COARSE,    /* a grid must be made finer before going on */
-  GPC_TOO_FEW        /* the lengthscale asks for more inducing inputs */
+  GPC_TOO_FEW,       /* the lengthscale asks for more inducing inputs */
+  GPC_TOO_FAR,       /* scores too large to be squared */
+  GPC_TOO_CLOSE,     /* scores that differ by no more than rounding */
+  GPC_TOO_SHORT      /* a lengthscale too short for the range of the scores */
 } gpc_status;
-
-/* One line of English for a status, never NULL. */
-const char *gpc_status_message(gpc_status status);
 
 /* Called once per outer iteration of a long computation. The R layer passes a function
  * that checks for an interrupt and may not return (the core owns nothing that would

@@ -13,16 +13,12 @@ SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads);
 SEXP r_log_softmax(SEXP z, SEXP threads);
 SEXP r_temperature_fit(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP start,
                        SEXP tol, SEXP max_passes, SEXP threads);
-SEXP r_temperature_loss(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta,
-                        SEXP threads);
 
 /* r_gp_*.c */
 SEXP r_gp_bound(SEXP z, SEXP labels, SEXP weights, SEXP inducing, SEXP q_mean, SEXP q_cov,
                 SEXP hyper, SEXP log_mean, SEXP diag, SEXP route, SEXP step,
                 SEXP threads);
-SEXP r_gp_prepare(SEXP z, SEXP floor, SEXP centre, SEXP threads);
-SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP options,
-              SEXP threads);
+SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads);
 SEXP r_gp_centre(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP threads);
 SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
                   SEXP q_cov, SEXP log_mean, SEXP approx, SEXP threads);
@@ -37,8 +33,6 @@ SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
 SEXP r_gp_latent_rows(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper,
                       SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP threads);
 /* r_seen.c */
-SEXP r_seen(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP shift, SEXP logs,
-            SEXP ends, SEXP bins, SEXP rows, SEXP start, SEXP threads);
 SEXP r_centred(SEXP z, SEXP at, SEXP p, SEXP inducing, SEXP hyper, SEXP q_cov);
 /* r_measures.c */
 SEXP r_ece(SEXP forecast, SEXP spec);
@@ -69,17 +63,14 @@ static const R_CallMethodDef calls[] = {
     CALL(softmax, 4),
     CALL(log_softmax, 2),
     CALL(temperature_fit, 8),
-    CALL(temperature_loss, 6),
     CALL(gp_bound, 12),
-    CALL(gp_prepare, 4),
-    CALL(gp_fit, 7),
+    CALL(gp_fit, 5),
     CALL(gp_centre, 6),
     CALL(gp_predict, 10),
     CALL(gp_draws, 14),
     CALL(gp_interval, 14),
     CALL(gp_latent, 6),
     CALL(gp_latent_rows, 9),
-    CALL(seen, 11),
     CALL(centred, 6),
     CALL(ece, 2),
     CALL(bin_sums, 2),

@@ -68,28 +68,22 @@ double gpc_chol_logdet(size_t m, const double *chol) {
   return 2.0 * sum;
 }
 
-void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
-              const double *b, double beta, double *c) {
-  int rows = (int)n, cols = (int)k, inner = (int)m;
-  int lda = ta ? inner : rows, ldb = tb ? cols : inner;
-  F77_CALL(dgemm)
-  (ta ? "T" : "N", tb ? "T" : "N", &rows, &cols, &inner, &alpha, a, &lda, b, &ldb, &beta,
-   c, &rows FCONE FCONE);
-}
-
-void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {
-  for (size_t i = 0; i < n * k; i++)
-    c[i] = 0.0;
+/* c [n x k] += alpha a b, a [n x m], b [m x k] or (tb) [k x m] as stored: columns of a,
+ * each read once for four of c. */
+static void add_columns(int tb, size_t n, size_t k, size_t m, double alpha,
+                        const double *a, const double *b, double *c) {
+  const size_t row = tb ? k : 1, column = tb ? 1 : m; /* steps through b */
   size_t q = 0;
   for (; q + 4 <= k; q += 4) {
     double *c0 = c + q * n, *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n;
-    const double *b0 = b + q * n;
-    for (size_t j = 0; j < n; j++) {
-      const double *col = a + j * n;
-      const double x0 = b0[j], x1 = b0[j + n], x2 = b0[j + 2 * n], x3 = b0[j + 3 * n];
+    const double *bq = b + q * column;
+    for (size_t j = 0; j < m; j++) {
+      const double *col = a + j * n, *bj = bq + j * row;
+      const double x0 = alpha * bj[0], x1 = alpha * bj[column],
+                   x2 = alpha * bj[2 * column], x3 = alpha * bj[3 * column];
 #pragma omp simd
       for (size_t i = 0; i < n; i++) {
-        double v = col[i];
+        const double v = col[i];
         c0[i] += v * x0;
         c1[i] += v * x1;
         c2[i] += v * x2;
@@ -98,14 +92,60 @@ void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {
     }
   }
   for (; q < k; q++)
-    for (size_t j = 0; j < n; j++) {
-      const double *col = a + j * n;
-      const double x = b[j + q * n];
+    for (size_t j = 0; j < m; j++) {
+      const double *col = a + j * n, x = alpha * b[q * column + j * row];
       double *to = c + q * n;
 #pragma omp simd
       for (size_t i = 0; i < n; i++)
         to[i] += col[i] * x;
     }
+}
+
+/* c [n x k] += alpha a'b, a [m x n] and b [m x k] as stored: inner products of columns,
+ * two by two. */
+static void add_products(size_t n, size_t k, size_t m, double alpha, const double *a,
+                         const double *b, double *c) {
+  for (size_t q = 0; q < k; q += 2)
+    for (size_t p = 0; p < n; p += 2) {
+      const double *a0 = a + p * m, *a1 = p + 1 < n ? a0 + m : a0;
+      const double *b0 = b + q * m, *b1 = q + 1 < k ? b0 + m : b0;
+      double s00 = 0.0, s10 = 0.0, s01 = 0.0, s11 = 0.0;
+#pragma omp simd reduction(+ : s00, s10, s01, s11)
+      for (size_t i = 0; i < m; i++) {
+        s00 += a0[i] * b0[i];
+        s10 += a1[i] * b0[i];
+        s01 += a0[i] * b1[i];
+        s11 += a1[i] * b1[i];
+      }
+      c[p + n * q] += alpha * s00;
+      if (p + 1 < n)
+        c[p + 1 + n * q] += alpha * s10;
+      if (q + 1 < k)
+        c[p + n * (q + 1)] += alpha * s01;
+      if (p + 1 < n && q + 1 < k)
+        c[p + 1 + n * (q + 1)] += alpha * s11;
+    }
+}
+
+void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
+              const double *b, double beta, double *c) {
+  if (ta && tb) { /* rare */
+    int rows = (int)n, cols = (int)k, inner = (int)m;
+    F77_CALL(dgemm)
+    ("T", "T", &rows, &cols, &inner, &alpha, a, &inner, b, &cols, &beta, c,
+     &rows FCONE FCONE);
+    return;
+  }
+  for (size_t i = 0; i < n * k; i++)
+    c[i] = beta == 0.0 ? 0.0 : beta * c[i];
+  if (ta)
+    add_products(n, k, m, alpha, a, b, c);
+  else
+    add_columns(tb, n, k, m, alpha, a, b, c);
+}
+
+void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {
+  gpc_gemm(0, 0, n, k, n, 1.0, a, b, 0.0, c);
 }
 
 gpc_status gpc_eigen(size_t m, double *a, double *value, double *work) {

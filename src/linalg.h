@@ -29,13 +29,22 @@ void gpc_chol_inverse(size_t m, const double *chol, double *inv);
 double gpc_chol_logdet(size_t m, const double *chol);
 
 /* c [n x k] := alpha a b + beta c with a [n x m] and b [m x k]; ta, tb transpose a, b as
- * stored ([m x n], [k x m]). */
+ * stored ([m x n], [k x m]). Written to vectorise, whatever the BLAS: the matrices here
+ * are small. */
 void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
               const double *b, double beta, double *c);
 
-/* c [n x k] := a b with a [n x n] symmetric (both triangles) and b [n x k]: what the
- * surrogate spends its time on, written to vectorise whatever the BLAS. */
+/* c [n x k] := a b with a [n x n] symmetric (both triangles) and b [n x k]. */
 void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c);
+
+/* a'b, a and b [n]. */
+static inline double gpc_dot(size_t n, const double *a, const double *b) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++)
+    sum += a[i] * b[i];
+  return sum;
+}
 
 /* Eigenvectors of the symmetric a [m x m] in place, by descending eigenvalue (value [m]).
  * work [3 m]. */

@@ -1,28 +1,25 @@
 /* r_gp_bound.c: .Call layer of the bound at one point, for gp_bound() and the tests:
  * every route with its tables built from scratch. */
+#include "gp_stats.h"
 #include "linalg.h"
-#include "r_gp_rows.h"
 #include "r_util.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The features on the nodes of a line. */
+/* The model's functions on the nodes. */
 typedef struct {
-  double *nodes, *a, *rho, *psi, *c; /* [g], [g x m], [g], [g], [g] */
+  double *a, *rho, *psi, *c; /* [g x m], [g], [g], [g] */
 } node_values;
 
-static node_values on_nodes(const gpc_line *line, const gpc_basis *basis,
+static node_values on_nodes(const gpc_nodes *nodes, const gpc_basis *basis,
                             const gpc_gp_point *point) {
-  const size_t g = line->g, m = basis->m;
-  node_values v = {r_work(g), r_work(g * m), r_work(g), r_work(g), r_work(g)};
+  const size_t g = nodes->g, m = basis->m;
+  node_values v = {r_work(g * m), r_work(g), r_work(g), r_work(g)};
   double *sa = r_work(g * m);
-  for (size_t j = 0; j < g; j++) {
-    v.nodes[j] = gpc_line_node(line, j);
-    v.psi[j] = point->mean == GPC_MEAN_LINEAR ? point->slope * v.nodes[j] : 0.0;
-  }
-  gpc_basis_eval(basis, g, v.nodes, v.a, v.rho);
-  gpc_gemm(0, 0, g, 1, m, 1.0, v.a, point->q_mean, 1.0, v.psi);
+  gpc_basis_eval(basis, g, nodes->z, v.a, v.rho);
+  gpc_gemm(0, 0, g, 1, m, 1.0, v.a, point->q_mean, 0.0, v.psi);
+  gpc_prior_add_smooth(&point->prior, g, nodes->z, v.psi);
   gpc_gemm(0, 0, g, m, m, 1.0, v.a, point->q_cov, 0.0, sa);
   for (size_t j = 0; j < g; j++) {
     v.c[j] = v.rho[j];
@@ -52,56 +49,56 @@ static void range_of_scores(const gpc_gp_data *data, double *lowest, double *hig
     }
 }
 
-/* Compress the rows; NULL when psi varies too much for it. */
-static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line,
-                          const double *psi, size_t most) {
-  size_t times = gpc_rows_times(line->g, psi);
-  if (times == 0)
+#define MOST_NODES 4000
+#define MOST_FINE 20000
+
+/* Sparse rows, and how many of their cells are in a cell; NULL when psi varies too much
+ * for them. */
+static gpc_sparse_rows *make_rows(const gpc_gp_data *data, const double *psi,
+                                  const gpc_memory *memory, gpc_nodes *nodes) {
+  size_t cells = gpc_nodes_cells(nodes, psi);
+  if (cells == 0)
     return NULL;
-  times += 1 + times / 2; /* exactness before speed here */
-  if ((line->g - 1) * times + 1 > most)
+  cells += 1 + cells / 2; /* exactness before speed here */
+  const gpc_line fine = gpc_line_refine(&nodes->line, cells);
+  if (fine.g > MOST_FINE)
     return NULL;
-  return r_gp_compress(data, line, times, INFINITY);
+  nodes->times = cells;
+  return gpc_sparse_make(data, &fine, INFINITY, memory);
 }
 
 static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
-                                const gpc_gp_point *point, int compressed, double step,
+                                const gpc_gp_point *point, int sparse, double step,
                                 int *route, gpc_gp_grad *grad) {
-  const size_t n = data->n, k = data->k, m = basis->m;
+  const size_t m = basis->m;
+  const gpc_memory memory = r_memory();
   double lowest, highest, w_low = basis->w[0], w_high = basis->w[0];
   gpc_line line;
+  gpc_nodes nodes;
   for (size_t i = 1; i < m; i++) {
     w_low = basis->w[i] < w_low ? basis->w[i] : w_low;
     w_high = basis->w[i] > w_high ? basis->w[i] : w_high;
   }
   range_of_scores(data, &lowest, &highest);
-  if (!gpc_line_make(lowest, highest, w_low, w_high, step, 1.0 / 30.0, 4000, &line))
+  if (!gpc_line_make(lowest, highest, w_low, w_high, step, 1.0 / 30.0, MOST_NODES, &line))
     return GPC_NOT_CONVERGED;
-  const size_t g = line.g;
-  node_values v = on_nodes(&line, basis, point);
-  int full = point->cov == GPC_COV_FULL;
-  gpc_gp_tables tables = {g,
-                          m,
-                          v.psi,
-                          v.c,
-                          full ? v.rho : v.c,
-                          full ? whitened(g, m, v.a, point->q_cov) : NULL};
-  double *y = r_work(g), logs = gpc_gp_labels(data, point->mean, &line, y), labels = logs;
-  for (size_t j = 0; j < g; j++)
-    labels += y[j] * v.psi[j];
+  gpc_nodes_make(data, &point->prior, &line, 0, 0, &memory, &nodes);
+  const size_t g = nodes.g;
+  const int full = point->cov == GPC_COV_FULL;
+  node_values v = on_nodes(&nodes, basis, point);
+  const gpc_gp_tables tables = {.g = g,
+                                .m = m,
+                                .psi = v.psi,
+                                .c = v.c,
+                                .r = full ? v.rho : v.c,
+                                .au = full ? whitened(g, m, v.a, point->q_cov) : NULL};
   gpc_gp_stats stats;
   gpc_gp_stats_carve(g, r_work(gpc_gp_stats_size(g)), &stats);
-  gpc_rows *rows = compressed ? compress(data, &line, v.psi, 20000) : NULL;
+  gpc_sparse_rows *rows = sparse ? make_rows(data, v.psi, &memory, &nodes) : NULL;
   *route = rows ? 2 : 1;
-  if (rows) {
-    node_values f = on_nodes(&rows->fine, basis, point);
-    gpc_gp_pass_rows(data, point->mean, rows, &tables, f.psi, full ? f.rho : f.c, f.nodes,
-                     labels, r_work(gpc_gp_pass_rows_work(rows, g)), &stats);
-  } else {
-    gpc_gp_pass_grid(data, point->mean, &line, &tables,
-                     r_work(gpc_gp_pass_grid_work(n, k, g)), &stats);
-  }
-  return gpc_gp_from_stats(basis, point, v.nodes, v.a, &tables, y, &stats,
+  gpc_gp_pass(data, &point->prior, &nodes, rows, &tables,
+              r_work(gpc_gp_pass_work(data, rows, g)), &stats);
+  return gpc_gp_from_stats(basis, point, &nodes, v.a, &tables, &stats,
                            r_work(gpc_gp_from_stats_work(g, m)), grad);
 }
 
@@ -117,12 +114,16 @@ SEXP r_gp_bound(SEXP z, SEXP labels, SEXP weights, SEXP inducing, SEXP q_mean, S
   data.threads = r_threads(threads);
   const size_t m = (size_t)XLENGTH(inducing);
   const double *h = r_doubles(hyper, "hyper", 4);
-  gpc_basis basis = {
-      m, r_doubles(inducing, "inducing", -1), {h[0], h[1], h[2]}, 0.0, r_work(m * m)};
-  gpc_gp_point point = {r_flag(log_mean, "log_mean") ? GPC_MEAN_LOG : GPC_MEAN_LINEAR,
-                        r_flag(diag, "diag") ? GPC_COV_DIAG : GPC_COV_FULL, h[3],
-                        r_doubles(q_mean, "q_mean", (R_xlen_t)m),
-                        r_doubles(q_cov, "q_cov", (R_xlen_t)(m * m))};
+  gpc_basis basis = {.m = m,
+                     .w = r_doubles(inducing, "inducing", -1),
+                     .hyper = {.s2 = h[0], .l = h[1], .sn2 = h[2]},
+                     .chol = r_work(m * m)};
+  const gpc_gp_point point = {
+      .prior = {.mean = r_flag(log_mean, "log_mean") ? GPC_MEAN_LOG : GPC_MEAN_LINEAR,
+                .slope = h[3]},
+      .cov = r_flag(diag, "diag") ? GPC_COV_DIAG : GPC_COV_FULL,
+      .q_mean = r_doubles(q_mean, "q_mean", (R_xlen_t)m),
+      .q_cov = r_doubles(q_cov, "q_cov", (R_xlen_t)(m * m))};
   static const char *names[] = {"elbo",     "q_mean",      "q_cov", "inducing",
                                 "variance", "lengthscale", "noise", "slope",
                                 "status",   "route",       ""};

@@ -1,8 +1,5 @@
-/* r_gp_fit.c: .Call layer of the fit: lays out the grid, compresses the rows, and goes
- * back for a finer one when the fit asks for it. */
+/* r_gp_fit.c: .Call layer of the fit. */
 #include "gp_fit.h"
-#include "gp_prepare.h"
-#include "r_gp_rows.h"
 #include "r_util.h"
 
 #include <math.h>
@@ -14,197 +11,135 @@ static double number(SEXP list, const char *name) {
 static int flag(SEXP list, const char *name) {
   return r_flag(r_element(list, name), name);
 }
+/* A vector that may be of length zero: NULL then. */
+static const double *some(SEXP list, const char *name, size_t *length) {
+  SEXP x = r_element(list, name);
+  const double *values = r_doubles(x, name, -1);
+  *length = (size_t)XLENGTH(x);
+  return *length ? values : NULL;
+}
 
 typedef struct {
-  const gpc_gp_state *state;
-  int trace;
-} poll_state;
+  gpc_progress progress;
+  int trace, shown;
+} watching;
 
 static void poll_fit(void *data) {
   R_CheckUserInterrupt();
-  const poll_state *poll = data;
-  if (poll->trace) {
-    const gpc_surrogate_point *at = &poll->state->point;
+  watching *watch = data;
+  const gpc_progress *now = &watch->progress;
+  if (watch->trace && now->at && now->passes != watch->shown) {
+    watch->shown = now->passes;
     Rprintf("pass %3d  elbo %.6f  promise %.2g  variance %.4g  lengthscale %.4g  slope "
             "%.4g\n",
-            poll->state->passes, poll->state->elbo, poll->state->promise, at->hyper.s2,
-            at->hyper.l, at->slope);
+            now->passes, now->elbo, now->promise, now->at->hyper.s2, now->at->hyper.l,
+            now->at->slope);
   }
 }
 
-#define MOST_FINE 6000
-#define MOST_NODES 4000
-
-static void set_labels(const gpc_gp_data *data, gpc_gp_setup *setup) {
-  double *y = r_work(setup->line.g);
-  setup->logs = gpc_gp_labels(data, setup->mean, &setup->line, y);
-  setup->y = y;
+static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
+  gpc_fit_settings s = {0};
+  size_t positions;
+  s.mean = flag(list, "log_mean") ? GPC_MEAN_LOG : GPC_MEAN_LINEAR;
+  s.cov = flag(list, "diag") ? GPC_COV_DIAG : GPC_COV_FULL;
+  s.centre = flag(list, "center");
+  s.floor = some(list, "floors", &s.floors);
+  s.inducing = some(list, "inducing", &positions);
+  s.m = positions ? positions
+                  : (size_t)r_count(r_element(list, "n_inducing"), "n_inducing");
+  s.move = flag(list, "move");
+  s.variance = number(list, "variance");
+  s.lengthscale = number(list, "lengthscale");
+  s.slope = number(list, "slope");
+  s.noise = number(list, "noise");
+  s.separated = flag(list, "separated");
+  s.arg = r_codes(r_element(list, "arg"), "arg", n, k);
+  s.tol = number(list, "tol");
+  s.max_passes = r_count(r_element(list, "max_passes"), "max_passes");
+  s.bins = (size_t)r_count(r_element(list, "bins"), "bins");
+  if (s.floors < 1 || s.m == 1)
+    Rf_error("internal error: 'floors' is empty or there is one inducing input");
+  return s;
 }
 
-/* The line, with *step between its nodes, which is halved for the next time, and how
- * finely the rows are to be compressed for the slope to begin with. 0 if there would be
- * too many nodes. */
-static int lay_line(const gpc_gp_data *data, SEXP options, double *step,
-                    const gpc_gp_state *state, gpc_gp_setup *setup, size_t *fine) {
-  const double lowest = number(options, "lowest"), highest = number(options, "highest");
-  const double low = number(options, "bulk_low"), high = number(options, "bulk_high");
-  gpc_line next;
-  if (!gpc_line_make(lowest, highest, low, high, *step, 1.0 / 12.0, MOST_NODES,
-                     &setup->line))
-    return 0;
-  *step *= 0.5;
-  setup->may_halve =
-      gpc_line_make(lowest, highest, low, high, *step, 1.0 / 12.0, MOST_NODES / 2, &next);
-  set_labels(data, setup);
-  const size_t g = setup->line.g;
-  double *psi = r_work(g);
-  for (size_t i = 0; i < g; i++) /* room for a slope that grows, or a bend */
-    psi[i] = setup->mean == GPC_MEAN_LOG
-                 ? 0.0
-                 : 1.3 * state->point.slope * gpc_line_node(&setup->line, i);
-  size_t times = gpc_rows_times(g, psi);
-  *fine = times == 0 ? 0 : times < 2 ? 2 : times;
-  return 1;
+static SEXP vector_of(size_t n, const double *x) {
+  SEXP out = Rf_allocVector(REALSXP, (R_xlen_t)n);
+  if (n)
+    memcpy(REAL(out), x, n * sizeof(double));
+  return out;
 }
 
-SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP shift, SEXP inducing, SEXP options,
-              SEXP threads) {
+static void put(SEXP list, const char **names, const char *name, SEXP x) {
+  int at = 0;
+  while (strcmp(names[at], name) != 0)
+    at++;
+  SET_VECTOR_ELT(list, at, x);
+}
+
+/* The result as a list; without a fit only status, range, farthest and shortest. */
+static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
+                        const gpc_fit_result *r) {
+  static const char *names[] = {
+      "status", "range",     "farthest",    "shortest", "elbo",    "hyper",
+      "inducing", "q_mean",  "q_cov",       "slope_var", "slope_cross", "passes",
+      "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
+      "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
+      "true",   "other",     "sample_rows", "temperature_status", "beta", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
+                           r->range.bulk_high};
+  put(out, names, "status", r_status(status));
+  put(out, names, "range", vector_of(4, range));
+  put(out, names, "farthest", Rf_ScalarReal(r->farthest));
+  put(out, names, "shortest", Rf_ScalarReal(r->shortest));
+  if (status != GPC_OK && status != GPC_NOT_CONVERGED) {
+    UNPROTECT(1);
+    return out;
+  }
+  const gpc_params *at = &r->at;
+  const double hyper[4] = {at->hyper.s2, at->hyper.l, at->hyper.sn2, at->slope};
+  SEXP q_cov = Rf_allocMatrix(REALSXP, (int)at->m, (int)at->m);
+  put(out, names, "q_cov", q_cov);
+  memcpy(REAL(q_cov), at->q_cov, at->m * at->m * sizeof(double));
+  put(out, names, "elbo", Rf_ScalarReal(r->elbo));
+  put(out, names, "hyper", vector_of(4, hyper));
+  put(out, names, "inducing", vector_of(at->m, at->inducing));
+  put(out, names, "q_mean", vector_of(at->m, at->q_mean));
+  put(out, names, "slope_var", Rf_ScalarReal(r->slope_var));
+  put(out, names, "slope_cross", vector_of(at->m, r->slope_cross));
+  put(out, names, "passes", Rf_ScalarInteger(r->passes));
+  put(out, names, "passes_floor", Rf_ScalarInteger(r->passes_floor));
+  put(out, names, "steps", Rf_ScalarInteger(r->steps));
+  put(out, names, "promise", Rf_ScalarReal(r->promise));
+  put(out, names, "floor", Rf_ScalarInteger((int)r->floor + 1));
+  put(out, names, "flat", Rf_ScalarLogical(r->flat));
+  put(out, names, "separated", Rf_ScalarLogical(r->separated));
+  put(out, names, "sparse", Rf_ScalarLogical(r->sparse));
+  put(out, names, "nodes", Rf_ScalarInteger((int)r->nodes));
+  put(out, names, "fine_nodes", Rf_ScalarInteger((int)r->fine_nodes));
+  put(out, names, "increasing", Rf_ScalarLogical(r->increasing));
+  put(out, names, "changed", Rf_ScalarInteger((int)r->changed));
+  put(out, names, "ends", vector_of(2, r->ends));
+  put(out, names, "true", vector_of(s->bins + 2, r->truth));
+  put(out, names, "other", vector_of(s->bins + 2, r->other));
+  put(out, names, "sample_rows", Rf_ScalarInteger((int)r->sample_rows));
+  put(out, names, "temperature_status", r_status(r->temperature_status));
+  put(out, names, "beta", Rf_ScalarReal(r->beta));
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads) {
   gpc_gp_data data = {0};
   data.z = r_matrix(z, "z", &data.n, &data.k);
   data.label = r_codes(labels, "labels", data.n, data.k);
   data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
-  data.shift = r_doubles_or_null(shift, "shift", (R_xlen_t)data.n);
-  data.floor = number(options, "floor");
   data.threads = r_threads(threads);
-  const size_t m = (size_t)XLENGTH(inducing);
-  gpc_gp_setup setup;
-  memset(&setup, 0, sizeof setup);
-  setup.mean = flag(options, "log_mean") ? GPC_MEAN_LOG : GPC_MEAN_LINEAR;
-  setup.cov = flag(options, "diag") ? GPC_COV_DIAG : GPC_COV_FULL;
-  setup.m = m;
-  setup.slope_free = flag(options, "slope_free");
-  setup.slope_low = number(options, "slope_low");
-  setup.slope_high = number(options, "slope_high");
-  setup.box.s2_free = flag(options, "variance_free");
-  setup.box.l_free = flag(options, "lengthscale_free");
-  setup.box.inducing_free = flag(options, "inducing_free");
-  setup.box.radius = number(options, "radius");
-  setup.box.s2_low = number(options, "variance_low");
-  setup.box.s2_high = number(options, "variance_high");
-  setup.box.l_low = number(options, "lengthscale_low");
-  setup.box.l_high = number(options, "lengthscale_high");
-  setup.box.max_steps = 30;
-  setup.box.poll = r_poll;
-  setup.short_l = number(options, "short_lengthscale");
-  setup.tol = number(options, "tol");
-  setup.box.tol = 0.1 * setup.tol;
-  setup.max_passes = r_count(r_element(options, "max_passes"), "max_passes");
-  SEXP starts = r_element(options, "start_lengthscale");
-  setup.start_l = r_doubles(starts, "start_lengthscale", -1);
-  setup.starts = (size_t)XLENGTH(starts);
-  static const char *names[] = {
-      "status",   "elbo",   "variance", "lengthscale", "noise",       "slope",
-      "inducing", "q_mean", "q_cov",    "passes",      "steps",       "promise",
-      "route",    "nodes",  "fine",     "slope_var",   "slope_cross", ""};
-  SEXP out = PROTECT(r_named_list(names));
-  SEXP w = Rf_allocVector(REALSXP, (R_xlen_t)m);
-  SET_VECTOR_ELT(out, 6, w);
-  memcpy(REAL(w), r_doubles(inducing, "inducing", -1), m * sizeof(double));
-  SEXP q_mean = Rf_allocVector(REALSXP, (R_xlen_t)m);
-  SET_VECTOR_ELT(out, 7, q_mean);
-  SEXP q_cov = Rf_allocMatrix(REALSXP, (int)m, (int)m);
-  SET_VECTOR_ELT(out, 8, q_cov);
-  gpc_gp_state state;
-  memset(&state, 0, sizeof state);
-  state.point.slope = number(options, "slope");
-  state.point.hyper.s2 = number(options, "variance");
-  state.point.hyper.l = setup.start_l[0];
-  state.point.hyper.sn2 = number(options, "noise");
-  state.point.inducing = REAL(w);
-  state.point.q_mean = REAL(q_mean);
-  state.point.q_cov = REAL(q_cov);
-  SEXP cross = Rf_allocVector(REALSXP, (R_xlen_t)m);
-  SET_VECTOR_ELT(out, 16, cross);
-  memset(REAL(cross), 0, m * sizeof(double));
-  state.slope_cross = REAL(cross);
-  memset(REAL(q_mean), 0, m * sizeof(double));
-  memset(REAL(q_cov), 0, m * m * sizeof(double));
-  SEXP q_start = r_element_or_null(options, "q_mean");
-  if (q_start != R_NilValue) {
-    memcpy(REAL(q_mean), r_doubles(q_start, "q_mean", (R_xlen_t)m), m * sizeof(double));
-    memcpy(REAL(q_cov),
-           r_doubles(r_element(options, "q_cov"), "q_cov", (R_xlen_t)(m * m)),
-           m * m * sizeof(double));
-    state.warm = 1;
-  }
-  gpc_status status = GPC_TOO_COARSE;
-  double step = number(options, "step");
-  gpc_gp_finer finer = {0, 1};
-  setup.may_halve = 1;
-  const int use_rows = flag(options, "rows");
-  /* a fit of much data shall not take much more memory than they do */
-  const double scores = (double)data.n * (double)data.k;
-  const double most = scores > 2e6 ? 1.4 * scores : INFINITY;
-  const void *mark = vmaxget();
-  poll_state poll = {&state, flag(options, "trace")};
-  while (status == GPC_TOO_COARSE) {
-    vmaxset(mark);
-    if (!finer.halve) /* the line stays, but its tables have been given back */
-      set_labels(&data, &setup);
-    else if (!lay_line(&data, options, &step, &state, &setup, &finer.times))
-      break;
-    setup.rows = NULL;
-    if (use_rows && finer.times > 0 && (setup.line.g - 1) * finer.times < MOST_FINE)
-      setup.rows = r_gp_compress(&data, &setup.line, finer.times, most);
-    status = gpc_gp_fit(&data, &setup, poll_fit, &poll,
-                        r_work(gpc_gp_fit_work(&data, &setup)), &state, &finer);
-    finer.times += finer.times / 4;
-  }
-  SET_VECTOR_ELT(out, 0, r_status(status));
-  SET_VECTOR_ELT(out, 1, Rf_ScalarReal(state.elbo));
-  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(state.point.hyper.s2));
-  SET_VECTOR_ELT(out, 3, Rf_ScalarReal(state.point.hyper.l));
-  SET_VECTOR_ELT(out, 4, Rf_ScalarReal(state.point.hyper.sn2));
-  SET_VECTOR_ELT(out, 5, Rf_ScalarReal(state.point.slope));
-  SET_VECTOR_ELT(out, 15, Rf_ScalarReal(state.slope_var));
-  SET_VECTOR_ELT(out, 9, Rf_ScalarInteger(state.passes));
-  SET_VECTOR_ELT(out, 10, Rf_ScalarInteger(state.steps));
-  SET_VECTOR_ELT(out, 11, Rf_ScalarReal(state.promise));
-  SET_VECTOR_ELT(out, 12, Rf_ScalarInteger(setup.rows ? 2 : 1));
-  SET_VECTOR_ELT(out, 13, Rf_ScalarInteger((int)setup.line.g));
-  SET_VECTOR_ELT(out, 14, Rf_ScalarInteger((int)(setup.rows ? setup.rows->fine.g : 0)));
-  UNPROTECT(1);
-  return out;
-}
-
-SEXP r_gp_prepare(SEXP z, SEXP floor, SEXP centre, SEXP threads) {
-  gpc_gp_data data = {0};
-  data.z = r_matrix(z, "z", &data.n, &data.k);
-  data.floor = r_number(floor, "floor");
-  data.threads = r_threads(threads);
-  static const char *names[] = {"shift", "range", "flat", ""};
-  SEXP out = PROTECT(r_named_list(names));
-  gpc_gp_range range;
-  double *means = NULL;
-  if (r_flag(centre, "centre")) {
-    SEXP shift = Rf_allocVector(REALSXP, (R_xlen_t)data.n);
-    SET_VECTOR_ELT(out, 0, shift);
-    means = REAL(shift);
-  }
-  /* given back at once, not at R's next collection; nothing in between can fail */
-  double *low = R_Calloc(data.n, double), *high = R_Calloc(data.n, double);
-  gpc_gp_row_range(&data, means, low, high);
-  const int flat = gpc_gp_is_flat(data.n, means, low, high);
-  gpc_gp_find_range(data.n, low, high, &range);
-  R_Free(low);
-  R_Free(high);
-  SEXP four = Rf_allocVector(REALSXP, 4);
-  SET_VECTOR_ELT(out, 1, four);
-  REAL(four)[0] = range.lowest;
-  REAL(four)[1] = range.highest;
-  REAL(four)[2] = range.bulk_low;
-  REAL(four)[3] = range.bulk_high;
-  SET_VECTOR_ELT(out, 2, Rf_ScalarLogical(flat));
-  UNPROTECT(1);
-  return out;
+  const gpc_fit_settings s = unpack_settings(settings, data.n, data.k);
+  const gpc_memory memory = r_memory();
+  watching watch = {.trace = flag(settings, "trace")};
+  gpc_fit_result result;
+  const gpc_status status =
+      gpc_gp_fit(&data, &s, &memory, poll_fit, &watch, &watch.progress, &result);
+  return pack_result(status, &s, &result);
 }

@@ -35,14 +35,6 @@ SEXP r_temperature_fit(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP start
   return out;
 }
 
-SEXP r_temperature_loss(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta,
-                        SEXP threads) {
-  gpc_temperature_data data = unpack(z, labels, weights, floor, threads);
-  double loss = gpc_temperature_loss(&data, r_number(beta, "beta"),
-                                     r_work(gpc_temperature_work(data.n, data.k)));
-  return Rf_ScalarReal(loss);
-}
-
 SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads) {
   size_t n, k;
   const double *data = r_matrix(z, "z", &n, &k);

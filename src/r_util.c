@@ -102,7 +102,8 @@ SEXP r_element(SEXP list, const char *name) {
 SEXP r_status(gpc_status status) {
   static const char *const names[] = {"ok",         "not_converged", "lower",
                                       "upper",      "flat",          "not_pd",
-                                      "not_finite", "too_coarse",    "too_few"};
+                                      "not_finite", "too_coarse",    "too_few",
+                                      "too_far",    "too_close",     "too_short"};
   return Rf_mkString(names[status]);
 }
 
@@ -114,3 +115,21 @@ void r_poll(void *data) {
 double *r_work(size_t n) { return (double *)R_alloc(n ? n : 1, sizeof(double)); }
 
 int *r_work_int(size_t n) { return (int *)R_alloc(n ? n : 1, sizeof(int)); }
+
+static void *memory_get(void *self, size_t bytes) {
+  (void)self;
+  return R_alloc(bytes, 1);
+}
+static void *memory_mark(void *self) {
+  (void)self;
+  return vmaxget();
+}
+static void memory_release(void *self, void *mark) {
+  (void)self;
+  vmaxset(mark);
+}
+
+gpc_memory r_memory(void) {
+  return (gpc_memory){
+      .get = memory_get, .mark = memory_mark, .release = memory_release};
+}

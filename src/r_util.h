@@ -10,6 +10,7 @@
 #include <Rinternals.h>
 
 #include "gpc.h"
+#include "memory.h"
 
 /* Each checks type (and, where given, length) and raises an "internal error" that names
  * the argument otherwise: user mistakes are caught in R before. */
@@ -49,5 +50,8 @@ void r_poll(void *data);
 /* Room for n doubles (ints) in memory that R frees at the end of .Call. */
 double *r_work(size_t n);
 int *r_work_int(size_t n);
+
+/* The same memory for modules of the core that ask for it themselves. */
+gpc_memory r_memory(void);
 
 #endif

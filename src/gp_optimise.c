@@ -1,0 +1,306 @@
+/* gp_optimise.c: see gp_optimise.h. */
+#include "gp_optimise.h"
+
+#include <math.h>
+#include <string.h>
+
+void gpc_optimiser_get(gpc_optimiser *optimiser, size_t m) {
+  const gpc_memory *memory = optimiser->visitor->memory;
+  optimiser->here.at = gpc_params_get(memory, m);
+  optimiser->there.at = gpc_params_get(memory, m);
+  optimiser->candidate = gpc_params_get(memory, m);
+  optimiser->memory = gpc_get_doubles(memory, 1 + (m + 2) * (m + 2));
+}
+
+/* The resolution of the line --------------------------------------------------------- */
+
+/* Nodes to a lengthscale, at the least: the 12-point rule errs by about .6 / 5.5^12 =
+ * 8e-10 of what bends. A surrogate may look at lengthscales that have only a few nodes.
+ */
+#define NODES_PER_L 5.5
+#define FEWEST_PER_L 4.0  /* below this a pass gets a finer line ... */
+#define MOST_PER_L 12.0   /* ... and above it a coarser one */
+#define START_PER_L 4.0   /* nodes to the shortest lengthscale to begin from */
+#define LINE_ERROR 1e-9   /* of the bound, at the optimum */
+
+static double node_distance(const gpc_visitor *visitor, const gpc_nodes *nodes) {
+  return visitor->ruler->coarsest_step * nodes->line.step /
+         visitor->ruler->coarsest.step;
+}
+
+/* The nodes for a visit to `there`: those of `here` while they will do. */
+static gpc_nodes *choose_nodes(gpc_optimiser *o) {
+  const double l = o->there.at.hyper.l;
+  const double per_l = l / node_distance(o->visitor, o->here.nodes);
+  if (per_l >= FEWEST_PER_L && per_l <= MOST_PER_L)
+    return o->here.nodes;
+  return gpc_ruler_nodes(o->visitor->ruler, l / NODES_PER_L);
+}
+
+/* Trust ------------------------------------------------------------------------------ */
+
+typedef struct {
+  double radius, damping;
+  int refused; /* steps from the present point that the data took back */
+  int proven;  /* the secants have foretold the gain of the last step */
+} trust;
+
+#define LONGEST_RADIUS 3.0 /* in log s2 and log l: a factor of 20 */
+#define NEAR 1.0           /* nats gained by a step that ends close to the optimum */
+#define MOST_REFUSED 16
+#define HOPE 3.0 /* gains come to so many promises, at the most */
+
+static int restrained(const trust *how, const gpc_optimise_settings *settings) {
+  return how->damping > 0.0 || how->radius < settings->box.radius;
+}
+
+/* After a step that was taken back. */
+static void restrain(trust *how, double promise) {
+  how->refused++;
+  how->radius = fmax(0.25 * how->radius, 1e-5);
+  how->damping = fmax(4.0 * how->damping, promise > NEAR ? 0.05 : 0.02);
+}
+
+/* After a step that gained `gain` where `promise` was hoped for. */
+static void adapt(trust *how, double gain, double promise) {
+  const double ratio = gain / promise;
+  how->refused = 0;
+  if (ratio > 0.6) {
+    how->radius = fmin(2.0 * how->radius, LONGEST_RADIUS);
+    how->damping = how->damping < 0.01 ? 0.0 : how->damping / 4.0;
+  } else if (ratio < 0.25) {
+    how->radius *= 0.5;
+  }
+}
+
+/* Steps ------------------------------------------------------------------------------ */
+
+static double *surrogate_room(gpc_optimiser *o) {
+  return gpc_buffer_need(o->visitor->memory, &o->work,
+                         gpc_surrogate_work(o->here.nodes->g, o->here.at.m));
+}
+
+static gpc_surrogate surrogate_here(gpc_optimiser *o, double damping) {
+  gpc_surrogate sur = gpc_visit_surrogate(o->visitor, &o->here);
+  sur.damping = damping;
+  sur.terms = o->secants.terms;
+  sur.term = o->secants.term;
+  sur.scale = o->secants.scale;
+  return sur;
+}
+
+/* Where the surrogate would rather have less variance, it may ask for none at all: a step
+ * of log s2 gains ever less on the way there. *best is the value so far, of o->there.at.
+ */
+static void try_line(gpc_optimiser *o, const gpc_trust_box *box, const gpc_surrogate *sur,
+                     double *best) {
+  if (!box->s2_free || !box->to_line || o->there.at.hyper.s2 >= o->here.at.hyper.s2 ||
+      o->there.at.hyper.s2 <= box->s2_low)
+    return;
+  gpc_trust_box held = *box;
+  double value;
+  held.s2_free = held.l_free = held.inducing_free = held.max_steps = 0;
+  held.memory = NULL;
+  gpc_params_copy(&o->there.at, &o->candidate);
+  o->candidate.hyper.s2 = box->s2_low;
+  if (gpc_surrogate_maximise(sur, &held, surrogate_room(o), &o->candidate, &value) ==
+          GPC_OK &&
+      value > *best) {
+    gpc_params_copy(&o->candidate, &o->there.at);
+    *best = value;
+  }
+}
+
+/* there.at := the surrogate's maximum, from every start (the first time) or from here. */
+static gpc_status propose(gpc_optimiser *o, const gpc_optimise_settings *settings,
+                          const trust *how, int first) {
+  const gpc_surrogate sur = surrogate_here(o, how->damping);
+  gpc_trust_box box = settings->box;
+  box.radius = how->radius;
+  box.to_line = how->refused == 0;
+  box.memory = first ? NULL : o->memory;
+  const size_t starts = first && settings->starts ? settings->starts : 1;
+  gpc_status status = GPC_NOT_PD;
+  double best = -INFINITY, value;
+  for (size_t s = 0; s < starts; s++) {
+    gpc_params_copy(&o->here.at, &o->candidate);
+    if (first && settings->starts)
+      o->candidate.hyper.l = settings->start_l[s];
+    if (gpc_surrogate_maximise(&sur, &box, surrogate_room(o), &o->candidate, &value) ==
+            GPC_OK &&
+        value > best) {
+      gpc_params_copy(&o->candidate, &o->there.at);
+      best = value;
+      status = GPC_OK;
+    }
+  }
+  if (status == GPC_OK)
+    try_line(o, &box, &sur, &best);
+  o->progress.promise = best - o->here.value;
+  return status;
+}
+
+#define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
+#define SHORT_STEPS 3
+#define WORTH_MORE 2.0 /* nats that a process must gain over a line to be refined */
+
+/* More inducing inputs are wanted: the lengthscale is short here and there, it is nearly
+ * settled, has been short for a while or would rather be shorter than it may, and the
+ * process is worth more than a line (by the surrogate, where it has no variance). */
+static int too_few(gpc_optimiser *o, const gpc_optimise_settings *settings,
+                   int short_steps) {
+  const double longer = fmax(o->here.at.hyper.l, o->there.at.hyper.l);
+  if (longer >= settings->short_l ||
+      (o->progress.promise >= ROUGHLY && short_steps < SHORT_STEPS &&
+       longer >= 1.001 * settings->box.l_low))
+    return 0;
+  const gpc_surrogate sur = surrogate_here(o, 0.0);
+  gpc_trust_box held = settings->box;
+  double line;
+  held.s2_free = held.l_free = held.inducing_free = held.max_steps = 0;
+  gpc_params_copy(&o->here.at, &o->candidate);
+  o->candidate.hyper.s2 = settings->box.s2_low;
+  gpc_status status =
+      gpc_surrogate_maximise(&sur, &held, surrogate_room(o), &o->candidate, &line);
+  return status != GPC_OK || o->progress.promise + o->here.value - line > WORTH_MORE;
+}
+
+static void reset_secants(gpc_optimiser *o) {
+  gpc_secants_reset(&o->secants, o->here.nodes->g, o->visitor->memory);
+}
+
+static void learn(gpc_optimiser *o) {
+  if (o->there.nodes == o->here.nodes)
+    gpc_secants_add(&o->secants, o->here.psi, o->there.psi, o->here.b, o->there.b);
+}
+
+/* The step is taken: `there` becomes `here`. */
+static void accept(gpc_optimiser *o, trust *how, double gain) {
+  const double off = fabs(gain / o->progress.promise - 1.0);
+  const gpc_visit swap = o->here;
+  how->proven = off < 0.3;
+  if (gain > NEAR) /* a long step says little of the curvature here */
+    reset_secants(o);
+  else if (off > 0.1 || o->secants.pairs > 0)
+    learn(o);
+  o->here = o->there;
+  o->there = swap;
+  if (o->here.nodes != o->there.nodes)
+    reset_secants(o);
+  adapt(how, gain, o->progress.promise);
+  o->progress.steps++;
+}
+
+/* At the optimum: are the nodes dense enough to have found it? If not, a visit on denser
+ * ones, and the fit goes on. */
+static int resolved(gpc_optimiser *o, gpc_status *status) {
+  *status = GPC_OK;
+  if (gpc_visit_line_error(o->visitor, &o->here) <= LINE_ERROR * fabs(o->here.elbo))
+    return 1;
+  gpc_nodes *denser = gpc_ruler_halve(o->visitor->ruler, o->here.nodes);
+  if (!denser)
+    return 1;
+  o->here.nodes = denser;
+  *status = gpc_visit_make(o->visitor, 0, &o->here);
+  o->progress.passes++;
+  reset_secants(o);
+  return *status != GPC_OK;
+}
+
+/* May the surrogate say that there is no more to gain? Only one that is free to move, and
+ * secants only where they have proven themselves, or the data have refused to follow the
+ * surrogate without them. Otherwise its trust is restored, to ask again. */
+static int may_stop(gpc_optimiser *o, const gpc_optimise_settings *settings, trust *how) {
+  if (restrained(how, settings)) {
+    how->radius = fmax(how->radius, settings->box.radius);
+    how->damping = 0.0;
+    return 0;
+  }
+  if (o->secants.pairs > 0 && how->refused == 0 && !how->proven) {
+    reset_secants(o);
+    return 0;
+  }
+  return 1;
+}
+
+/* The first visit, on nodes for the shortest lengthscale to begin from. */
+static gpc_status begin(gpc_optimiser *o, const gpc_optimise_settings *settings) {
+  double distance = o->here.at.hyper.l / NODES_PER_L;
+  for (size_t s = 0; s < settings->starts; s++)
+    distance = fmin(distance, settings->start_l[s] / START_PER_L);
+  o->here.nodes = gpc_ruler_nodes(o->visitor->ruler, distance);
+  if (!o->here.nodes)
+    return GPC_TOO_COARSE;
+  if (!settings->warm)
+    memset(o->here.at.q_mean, 0, o->here.at.m * sizeof(double));
+  o->progress.passes++;
+  gpc_status status = gpc_visit_make(o->visitor, !settings->warm, &o->here);
+  reset_secants(o);
+  return status;
+}
+
+static void report(gpc_optimiser *o) {
+  o->progress.at = &o->here.at;
+  o->progress.elbo = o->here.elbo;
+  if (o->watch)
+    *o->watch = o->progress;
+  gpc_call_poll(o->poll, o->poll_data);
+}
+
+gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings) {
+  gpc_status status = begin(o, settings);
+  if (status != GPC_OK)
+    return status;
+  trust how = {.radius = settings->box.radius};
+  o->memory[0] = 0.0; /* nothing to remember yet */
+  int first = 1, short_steps = 0;
+  while (o->progress.passes < settings->max_passes) {
+    report(o);
+    gpc_secants_build(&o->secants, o->here.w);
+    status = propose(o, settings, &how, first);
+    if (status != GPC_OK && o->secants.pairs > 0) { /* they may be to blame */
+      reset_secants(o);
+      continue;
+    }
+    if (status != GPC_OK) { /* no way forward from here: look closer by */
+      restrain(&how, INFINITY);
+      if (how.refused > MOST_REFUSED)
+        break;
+      continue;
+    }
+    if (too_few(o, settings, short_steps))
+      return GPC_TOO_FEW;
+    if (o->here.elbo + HOPE * o->progress.promise + NEAR < settings->elbo_to_beat)
+      return GPC_NOT_CONVERGED; /* hopeless */
+    /* sums of many large terms cannot tell less than this */
+    const double tol = fmax(settings->tol, 1e-13 * fabs(o->here.elbo));
+    if (o->progress.promise < tol) {
+      if (!may_stop(o, settings, &how))
+        continue;
+      if (resolved(o, &status)) {
+        report(o);
+        return status;
+      }
+      continue;
+    }
+    o->there.nodes = choose_nodes(o);
+    if (!o->there.nodes)
+      return GPC_TOO_COARSE;
+    status = gpc_visit_make(o->visitor, 0, &o->there);
+    o->progress.passes++;
+    const double gain = status == GPC_OK ? o->there.elbo - o->here.elbo : -INFINITY;
+    if (gain >= -fmin(1e-10 * fabs(o->here.elbo), 0.1 * tol)) {
+      accept(o, &how, gain);
+      first = 0;
+      short_steps = o->here.at.hyper.l < settings->short_l ? short_steps + 1 : 0;
+    } else {
+      restrain(&how, o->progress.promise);
+      if (how.refused > MOST_REFUSED)
+        break;
+      if (status == GPC_OK && o->progress.promise < 2.0 * NEAR)
+        learn(o);
+    }
+  }
+  report(o);
+  return GPC_NOT_CONVERGED;
+}

@@ -20,7 +20,7 @@ void gpc_optimiser_get(gpc_optimiser *optimiser, size_t m) {
 #define NODES_PER_L 5.5
 #define FEWEST_PER_L 4.0  /* below this a pass gets a finer line ... */
 #define MOST_PER_L 12.0   /* ... and above it a coarser one */
-#define START_PER_L 4.0   /* nodes to the shortest lengthscale to begin from */
+#define START_PER_L 3.0   /* nodes to the shortest lengthscale to begin from */
 #define LINE_ERROR 1e-9   /* of the bound, at the optimum */
 
 static double node_distance(const gpc_visitor *visitor, const gpc_nodes *nodes) {
@@ -28,9 +28,14 @@ static double node_distance(const gpc_visitor *visitor, const gpc_nodes *nodes) 
          visitor->ruler->coarsest.step;
 }
 
-/* The nodes for a visit to `there`: those of `here` while they will do. */
-static gpc_nodes *choose_nodes(gpc_optimiser *o) {
+#define COLLAPSED 1e-4 /* a variance below this is none */
+
+/* The nodes for a visit to `there`: those of `here` while they will do. Where the process
+ * has vanished, nodes that can show whether any lengthscale would bring it back. */
+static gpc_nodes *choose_nodes(gpc_optimiser *o, const gpc_trust_box *box) {
   const double l = o->there.at.hyper.l;
+  if (o->there.at.hyper.s2 < COLLAPSED && box->l_free)
+    return gpc_ruler_nodes(o->visitor->ruler, box->l_low / START_PER_L);
   const double per_l = l / node_distance(o->visitor, o->here.nodes);
   if (per_l >= FEWEST_PER_L && per_l <= MOST_PER_L)
     return o->here.nodes;
@@ -75,6 +80,9 @@ static void adapt(trust *how, double gain, double promise) {
 
 /* Steps ------------------------------------------------------------------------------ */
 
+#define ROUGH_FRACTION 0.02 /* of the gain, and nats: to choose between starts */
+#define ROUGH_TOL 1e-3
+
 static double *surrogate_room(gpc_optimiser *o) {
   return gpc_buffer_need(o->visitor->memory, &o->work,
                          gpc_surrogate_work(o->here.nodes->g, o->here.at.m));
@@ -89,13 +97,15 @@ static gpc_surrogate surrogate_here(gpc_optimiser *o, double damping) {
   return sur;
 }
 
+#define LESS_PROCESS 0.3 /* of the variance: the line may be better still */
+
 /* Where the surrogate would rather have less variance, it may ask for none at all: a step
  * of log s2 gains ever less on the way there. *best is the value so far, of o->there.at.
  */
 static void try_line(gpc_optimiser *o, const gpc_trust_box *box, const gpc_surrogate *sur,
                      double *best) {
-  if (!box->s2_free || !box->to_line || o->there.at.hyper.s2 >= o->here.at.hyper.s2 ||
-      o->there.at.hyper.s2 <= box->s2_low)
+  if (!box->s2_free || !box->to_line || o->there.at.hyper.s2 <= box->s2_low ||
+      o->there.at.hyper.s2 > LESS_PROCESS * o->here.at.hyper.s2)
     return;
   gpc_trust_box held = *box;
   double value;
@@ -122,6 +132,10 @@ static gpc_status propose(gpc_optimiser *o, const gpc_optimise_settings *setting
   const size_t starts = first && settings->starts ? settings->starts : 1;
   gpc_status status = GPC_NOT_PD;
   double best = -INFINITY, value;
+  if (starts > 1) { /* roughly, to be able to choose */
+    box.fraction = ROUGH_FRACTION;
+    box.tol = fmax(box.tol, ROUGH_TOL);
+  }
   for (size_t s = 0; s < starts; s++) {
     gpc_params_copy(&o->here.at, &o->candidate);
     if (first && settings->starts)
@@ -138,6 +152,38 @@ static gpc_status propose(gpc_optimiser *o, const gpc_optimise_settings *setting
     try_line(o, &box, &sur, &best);
   o->progress.promise = best - o->here.value;
   return status;
+}
+
+#define ESCAPE_S2 0.1
+
+/* Where the process has vanished its lengthscale is anybody's, and a step from here sees
+ * only its own: look from a tenth of a nat's worth of variance at several. 1 if the
+ * surrogate promises more than tol there, with there.at set. */
+static int escape_line(gpc_optimiser *o, const gpc_optimise_settings *settings,
+                       double tol) {
+  gpc_trust_box box = settings->box;
+  if (!box.s2_free || !box.l_free || o->here.at.hyper.s2 > COLLAPSED)
+    return 0;
+  const gpc_surrogate sur = surrogate_here(o, 0.0);
+  const double shortest =
+      fmax(box.l_low, START_PER_L * node_distance(o->visitor, o->here.nodes));
+  double best = -INFINITY, value;
+  box.radius = LONGEST_RADIUS;
+  box.to_line = 1;
+  box.fraction = ROUGH_FRACTION;
+  for (double l = box.l_high / 8.0; l >= shortest; l *= 0.5) {
+    gpc_params_copy(&o->here.at, &o->candidate);
+    o->candidate.hyper.s2 = ESCAPE_S2;
+    o->candidate.hyper.l = l;
+    if (gpc_surrogate_maximise(&sur, &box, surrogate_room(o), &o->candidate, &value) ==
+            GPC_OK &&
+        value > best) {
+      gpc_params_copy(&o->candidate, &o->there.at);
+      best = value;
+    }
+  }
+  o->progress.promise = best - o->here.value;
+  return o->progress.promise > tol;
 }
 
 #define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
@@ -253,7 +299,7 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
     return status;
   trust how = {.radius = settings->box.radius};
   o->memory[0] = 0.0; /* nothing to remember yet */
-  int first = 1, short_steps = 0;
+  int first = 1, short_steps = 0, escaped = 0;
   while (o->progress.passes < settings->max_passes) {
     report(o);
     gpc_secants_build(&o->secants, o->here.w);
@@ -277,13 +323,17 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
     if (o->progress.promise < tol) {
       if (!may_stop(o, settings, &how))
         continue;
-      if (resolved(o, &status)) {
+      const double promise = o->progress.promise;
+      if (escaped || !escape_line(o, settings, tol)) {
+        o->progress.promise = promise;
+        if (!resolved(o, &status))
+          continue;
         report(o);
         return status;
       }
-      continue;
+      escaped = 1;
     }
-    o->there.nodes = choose_nodes(o);
+    o->there.nodes = choose_nodes(o, &settings->box);
     if (!o->there.nodes)
       return GPC_TOO_COARSE;
     status = gpc_visit_make(o->visitor, 0, &o->there);

@@ -40,14 +40,6 @@ static void trsm(const char *side, const char *trans, size_t n, size_t m, size_t
    &rows FCONE FCONE FCONE FCONE);
 }
 
-void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x) {
-  trsm("R", "T", n, m, m, chol, x);
-}
-
-void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x) {
-  trsm("R", "N", n, m, m, chol, x);
-}
-
 void gpc_chol_solve(size_t m, const double *chol, double *x) {
   trsm("L", "N", m, 1, m, chol, x);
   trsm("L", "T", m, 1, m, chol, x);
@@ -68,37 +60,66 @@ double gpc_chol_logdet(size_t m, const double *chol) {
   return 2.0 * sum;
 }
 
-/* c [n x k] += alpha a b, a [n x m], b [m x k] or (tb) [k x m] as stored: columns of a,
- * each read once for four of c. */
+/* Four columns of c [n x ..] += those of a times x [4 x 4], x[i][j] from column i of a to
+ * column j of c. */
+static void add_four(size_t n, const double *a, double x[4][4], double *c) {
+  const double *a0 = a, *a1 = a0 + n, *a2 = a1 + n, *a3 = a2 + n;
+  double *c0 = c, *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n;
+  const double x00 = x[0][0], x01 = x[0][1], x02 = x[0][2], x03 = x[0][3];
+  const double x10 = x[1][0], x11 = x[1][1], x12 = x[1][2], x13 = x[1][3];
+  const double x20 = x[2][0], x21 = x[2][1], x22 = x[2][2], x23 = x[2][3];
+  const double x30 = x[3][0], x31 = x[3][1], x32 = x[3][2], x33 = x[3][3];
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    const double s = a0[i], t = a1[i], u = a2[i], v = a3[i];
+    c0[i] += s * x00 + t * x10 + u * x20 + v * x30;
+    c1[i] += s * x01 + t * x11 + u * x21 + v * x31;
+    c2[i] += s * x02 + t * x12 + u * x22 + v * x32;
+    c3[i] += s * x03 + t * x13 + u * x23 + v * x33;
+  }
+}
+
+/* to [n] += sum_j x_j column j of a [n x m], x_j at x[j * step]. */
+static void add_weighted(size_t n, size_t m, const double *a, const double *x,
+                         size_t step, double alpha, double *to) {
+  size_t j = 0;
+  for (; j + 4 <= m; j += 4) {
+    const double *a0 = a + j * n, *a1 = a0 + n, *a2 = a1 + n, *a3 = a2 + n;
+    const double *at = x + j * step;
+    const double x0 = alpha * at[0], x1 = alpha * at[step], x2 = alpha * at[2 * step],
+                 x3 = alpha * at[3 * step];
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+      to[i] += a0[i] * x0 + a1[i] * x1 + a2[i] * x2 + a3[i] * x3;
+  }
+  for (; j < m; j++) {
+    const double *col = a + j * n, xj = alpha * x[j * step];
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+      to[i] += col[i] * xj;
+  }
+}
+
+/* c [n x k] += alpha a b, a [n x m], b [m x k] or (tb) [k x m] as stored. */
 static void add_columns(int tb, size_t n, size_t k, size_t m, double alpha,
                         const double *a, const double *b, double *c) {
   const size_t row = tb ? k : 1, column = tb ? 1 : m; /* steps through b */
+  const size_t whole = m - m % 4;
   size_t q = 0;
   for (; q + 4 <= k; q += 4) {
-    double *c0 = c + q * n, *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n;
-    const double *bq = b + q * column;
-    for (size_t j = 0; j < m; j++) {
-      const double *col = a + j * n, *bj = bq + j * row;
-      const double x0 = alpha * bj[0], x1 = alpha * bj[column],
-                   x2 = alpha * bj[2 * column], x3 = alpha * bj[3 * column];
-#pragma omp simd
-      for (size_t i = 0; i < n; i++) {
-        const double v = col[i];
-        c0[i] += v * x0;
-        c1[i] += v * x1;
-        c2[i] += v * x2;
-        c3[i] += v * x3;
-      }
+    for (size_t j = 0; j < whole; j += 4) {
+      double x[4][4];
+      for (size_t s = 0; s < 4; s++)
+        for (size_t t = 0; t < 4; t++)
+          x[s][t] = alpha * b[(j + s) * row + (q + t) * column];
+      add_four(n, a + j * n, x, c + q * n);
     }
+    for (size_t t = 0; t < 4; t++)
+      add_weighted(n, m - whole, a + whole * n, b + whole * row + (q + t) * column, row,
+                   alpha, c + (q + t) * n);
   }
   for (; q < k; q++)
-    for (size_t j = 0; j < m; j++) {
-      const double *col = a + j * n, x = alpha * b[q * column + j * row];
-      double *to = c + q * n;
-#pragma omp simd
-      for (size_t i = 0; i < n; i++)
-        to[i] += col[i] * x;
-    }
+    add_weighted(n, m, a, b + q * column, row, alpha, c + q * n);
 }
 
 /* c [n x k] += alpha a'b, a [m x n] and b [m x k] as stored: inner products of columns,
@@ -125,6 +146,27 @@ static void add_products(size_t n, size_t k, size_t m, double alpha, const doubl
       if (p + 1 < n && q + 1 < k)
         c[p + 1 + n * (q + 1)] += alpha * s11;
     }
+}
+
+static void scale_column(size_t n, double by, double *x) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++)
+    x[i] *= by;
+}
+
+void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x) {
+  for (size_t j = 0; j < m; j++) { /* x_j := (x_j - sum_{i<j} L_ji x_i) / L_jj */
+    add_weighted(n, j, x, chol + j, m, -1.0, x + n * j);
+    scale_column(n, 1.0 / chol[j + m * j], x + n * j);
+  }
+}
+
+void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x) {
+  for (size_t j = m; j-- > 0;) { /* x_j := (x_j - sum_{i>j} L_ij x_i) / L_jj */
+    add_weighted(n, m - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0,
+                 x + n * j);
+    scale_column(n, 1.0 / chol[j + m * j], x + n * j);
+  }
 }
 
 void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,

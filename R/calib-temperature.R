@@ -118,7 +118,7 @@ log_scores <- function(data, floor) {
   floor <- check_floor(floor, length(data$classes))
   probs <- data$input == "probs"
   zeros <- if (probs) data$scan$lowest == 0 else data$scan$n_neginf > 0
-  z <- latent_scale(data$scores, data$input, floored = zeros || !is.null(floor))
+  z <- latent_scale(data$scores, data$input, floored = zeros || !is.null(floor), data$threads)
   if (!is.null(floor)) return(list(z = z, floors = floor, floored = TRUE))
   if (!zeros) {
     return(list(z = z, floors = if (probs) .Machine$double.xmin else 0, floored = FALSE))
@@ -145,16 +145,16 @@ try_floors <- function(half, k) unique(c(half, floor_candidates[floor_candidates
 
 #' Log-probabilities, or logits as they are unless they are to be floored
 #' @noRd
-latent_scale <- function(scores, input, floored) {
+latent_scale <- function(scores, input, floored, threads) {
   if (input == "probs") return(log(scores))
-  if (floored) .Call(C_log_softmax, scores, 1L) else scores
+  if (floored) .Call(C_log_softmax, scores, threads) else scores
 }
 
 # Methods ---------------------------------------------------------------------------------
 
 #' @export
 predict_probs.calib_temperature <- function(object, data) {
-  z <- latent_scale(data$scores, object$input, floored = !is.null(object$floor))
+  z <- latent_scale(data$scores, object$input, floored = !is.null(object$floor), data$threads)
   floor <- if (!is.null(object$floor)) {
     object$floor
   } else if (object$input == "probs") {

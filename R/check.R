@@ -109,7 +109,7 @@ check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep =
   checked <- check_scores(single$x, input, arg, threads = threads, flip = single$flip, keep = keep)
   list(
     scores = checked$scores, labels = place$codes, classes = place$classes,
-    weights = weights, input = checked$input, scan = checked$scan
+    weights = weights, input = checked$input, scan = checked$scan, threads = threads
   )
 }
 

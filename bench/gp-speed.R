@@ -16,7 +16,7 @@ drawn <- function(z) { # labels from softmax(z / 1.7), block by block to spare m
     max.col(part - log(-log(matrix(runif(length(part)), nrow(part)))))
   }), use.names = FALSE)
 }
-two <- gp_control(threads = 2)
+two <- 2
 
 # Fits ----------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ y <- drawn(z)
 fit <- calib_gp(z, y)
 passes <- fit$passes
 small <- time_in_turns(list(unit = one_softmax(z), fit = function() calib_gp(z, y),
-  fit2 = function() calib_gp(z, y, control = two)), rounds(25))
+  fit2 = function() calib_gp(z, y, threads = two)), rounds(25))
 
 wide_z <- logits(1000, 8000)
 wide_y <- drawn(wide_z)
@@ -44,7 +44,7 @@ mc <- time_in_turns(list(unit = one_softmax(z),
   mc2 = function() predict(fit, z, approx = "mc", n_draws = 100, threads = 2)), rounds(3))
 same <- identical(predict(fit, z[1:2000, ]), predict(fit, z[1:2000, ], threads = 2)) &&
   identical(calib_gp(z[1:1000, ], y)[c("elbo", "q_mean", "q_cov")],
-    calib_gp(z[1:1000, ], y, control = two)[c("elbo", "q_mean", "q_cov")])
+    calib_gp(z[1:1000, ], y, threads = two)[c("elbo", "q_mean", "q_cov")])
 rm(z)
 
 # Growth --------------------------------------------------------------------------------------

@@ -10,8 +10,6 @@ void gpc_nodes_reached(const gpc_gp_data *data, const gpc_line *line, int *reach
   memset(reached, 0, line->g * sizeof(int));
   for (size_t j = 0; j < data->k; j++)
     for (size_t i = 0; i < data->n; i++) {
-      if (gpc_gp_weight(data, i) == 0.0)
-        continue;
       double z = gpc_gp_score(data, i, j), tau;
       gpc_line_coordinates(line, 1, &z, &tau);
       reached[(size_t)tau] = CELL;

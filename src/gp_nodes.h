@@ -26,7 +26,7 @@ static inline size_t gpc_nodes_at(const gpc_nodes *nodes, size_t node) {
   return nodes->slot ? (size_t)nodes->slot[node] : node;
 }
 
-/* reached [line.g] := 1 for the nodes that the stencils of any score of weight reach
+/* reached [line.g] := 1 for the nodes that the stencils of any score reach
  * (with GPC_PAD to spare, for the nodes of a finer line), otherwise 0. */
 void gpc_nodes_reached(const gpc_gp_data *data, const gpc_line *line, int *reached);
 

@@ -53,6 +53,7 @@ typedef struct {
 #define LONGEST_RADIUS 3.0 /* in log s2 and log l: a factor of 20 */
 #define NEAR 1.0           /* nats gained by a step that ends close to the optimum */
 #define MOST_REFUSED 16
+#define DOUBT 3 /* steps refused */
 #define HOPE 3.0 /* gains come to so many promises, at the most */
 
 static int restrained(const trust *how, const gpc_optimise_settings *settings) {
@@ -349,6 +350,9 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
         break;
       if (status == GPC_OK && o->progress.promise < 2.0 * NEAR)
         learn(o);
+      /* small gains that never come: the nodes may be too few to show them */
+      if (how.refused == DOUBT && o->progress.promise < NEAR && !resolved(o, &status))
+        how = (trust){.radius = settings->box.radius};
     }
   }
   report(o);

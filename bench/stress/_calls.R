@@ -21,7 +21,7 @@ all_calls <- function(n = 40, threads = 1) {
   calls <- list()
   for (name in setdiff(names(fitters), "none")) local({
     f <- fitters[[name]]
-    extra <- if (name == "gp") list(control = gp_control(threads = threads)) else list(threads = threads)
+    extra <- list(threads = threads)
     fit <- function(...) do.call(f, c(list(...), extra))
     calls[[paste(name, "logits")]] <<- function() suppressWarnings(predict(fit(d$z, d$y), new, threads = threads))
     calls[[paste(name, "probs")]] <<- function() predict(fit(d$p, d$y, weights = w), d$p[1:7, ], threads = threads)
@@ -35,11 +35,11 @@ all_calls <- function(n = 40, threads = 1) {
   gp <- calib_gp(d$z, d$y)
   c(calls, list(
     none = function() predict(calib_none(d$z, d$y), new),
-    "gp wide" = function() predict(calib_gp(wide$z, wide$y, control = gp_control(threads = threads)), wide$z[1:5, ]),
+    "gp wide" = function() predict(calib_gp(wide$z, wide$y, threads = threads), wide$z[1:5, ]),
     "gp bent" = function() { # a map that is no line: the optimiser has a way to go
       bent <- small_data(600, 4, 11)
       bent$z <- sign(bent$z) * abs(bent$z)^1.8
-      predict(calib_gp(bent$z, bent$y, control = gp_control(threads = threads)), bent$z)
+      predict(calib_gp(bent$z, bent$y, threads = threads), bent$z)
     },
     "gp log, diag" = function() predict(calib_gp(d$p, d$y, mean = "log", covariance = "diag"), d$p[1:5, ]),
     "gp moved" = function() predict(calib_gp(d$z, d$y, inducing = 6, optimize_inducing = TRUE), new),

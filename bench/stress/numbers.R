@@ -45,7 +45,7 @@ two <- all_calls(40, 2)
 same <- vapply(names(one), function(name) identical(suppressWarnings(one[[name]]()), suppressWarnings(two[[name]]())), NA)
 large <- vapply(names(fitters), function(name) {
   make <- function(threads) {
-    extra <- if (name == "gp") list(control = gp_control(threads = threads)) else if (name != "none") list(threads = threads)
+    extra <- if (name != "none") list(threads = threads)
     fit <- suppressWarnings(do.call(fitters[[name]], c(list(big$z, big$y), extra)))
     fit$call <- NULL
     list(unclass(fit), suppressWarnings(predict(structure(c(unclass(fit), call = quote(f())), class = class(fit)), big$z,

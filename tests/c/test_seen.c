@@ -11,8 +11,8 @@ static void count(const gpc_gp_data *data, int logs, double low, double high, si
                   size_t rows, double *truth, double *other) {
   double z[8], w[4];
   int label[4];
-  gpc_seen_sample sample = {rows, data->k, z, w, label};
-  gpc_seen_gather(data, logs, &sample);
+  gpc_sample sample = {rows, data->k, z, w, label};
+  gpc_sample_gather(data, logs, &sample);
   gpc_seen_count(data, logs, &sample, low, high, bins, truth, other);
 }
 
@@ -59,9 +59,9 @@ static void spreading(void) {
     for (size_t rows = 1; rows <= n; rows++) {
       int rises = 1;
       for (size_t i = 1; i < rows; i++)
-        rises &= gpc_seen_row(n, rows, i) > gpc_seen_row(n, rows, i - 1);
-      CHECK(rises && gpc_seen_row(n, rows, 0) == 0 &&
-            gpc_seen_row(n, rows, rows - 1) < n);
+        rises &= gpc_sample_row(n, rows, i) > gpc_sample_row(n, rows, i - 1);
+      CHECK(rises && gpc_sample_row(n, rows, 0) == 0 &&
+            gpc_sample_row(n, rows, rows - 1) < n);
     }
 }
 
@@ -87,14 +87,14 @@ static void warmth(void) {
       gpc_temperature_fit(&plain, 0.0, 1e-10, 100, NULL, NULL, work, &want);
   CHECK(status == GPC_OK);
   double beta, scores[N * K], w[N];
-  gpc_seen_sample sample = {N, K, scores, w, copy};
-  gpc_seen_gather(&data, 0, &sample);
-  CHECK(gpc_seen_temperature(&sample, 0.5, 1, NULL, NULL, work, &beta) == GPC_OK);
+  gpc_sample sample = {N, K, scores, w, copy};
+  gpc_sample_gather(&data, 0, &sample);
+  CHECK(gpc_sample_temperature(&sample, 0.5, 1, NULL, NULL, work, &beta) == GPC_OK);
   CHECK_REL(beta, want.beta, 1e-3);
   double none[N] = {0};
   data.w = none;
-  gpc_seen_gather(&data, 0, &sample);
-  CHECK(gpc_seen_temperature(&sample, 0.0, 1, NULL, NULL, work, &beta) == GPC_FLAT);
+  gpc_sample_gather(&data, 0, &sample);
+  CHECK(gpc_sample_temperature(&sample, 0.0, 1, NULL, NULL, work, &beta) == GPC_FLAT);
   free(work);
 }
 

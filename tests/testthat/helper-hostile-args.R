@@ -123,7 +123,7 @@ hostile_argument <- function(name) {
     hyper = list(c(variance = 1), c(lengthscale = 1), c(lengthscale = 1e-5), c(noise = 0), c(slope = 1), c(slope = -1),
       c(variance = 1e300), c(variance = 1e-300), c(lengthscale = 1e10), list(slope = 2, noise = 1), c(1, 2), c(a = 1),
       c(variance = NA), c(noise = 1e300), list(variance = "a"), list(variance = list(1)), c(slope = 1e300)),
-    control = list(gp_control(max_passes = 3), gp_control(threads = 2), list(tol = 1), list(tol = 1, max_passes = 2, threads = 1, trace = NA)),
+    control = list(gp_control(max_passes = 3), list(tol = 1), list(tol = 1, max_passes = 2, trace = NA)),
     threads = list(1, 2, 64), tol = c(1e-10, 1e-3, 0.1), max_iter = c(1, 2, 100), max_passes = c(1, 50), trace = c(TRUE, FALSE),
     targets = c("smoothed", "raw"), scale = c("score", "logit"), params = c("abm", "am", "ab"),
     clip = c(1e-300, 1e-10, 0.1), interpolate = c(TRUE, FALSE), bins = list(1, 2, 15, 100, 1e6, 1e6 + 1, 2.5),

@@ -128,7 +128,7 @@ test_that("what is held stays, and threads change nothing", {
   expect_equal(fit$hyper[c("variance", "lengthscale", "slope")],
     c(variance = 0.5, lengthscale = 2, slope = 0.7))
   one <- calib_gp(d$scores, d$labels)
-  two <- calib_gp(d$scores, d$labels, control = gp_control(threads = 2))
+  two <- calib_gp(d$scores, d$labels, threads = 2)
   fields <- setdiff(names(one), "call")
   expect_identical(one[fields], two[fields])
   expect_identical(predict(one, d$scores), predict(one, d$scores, threads = 2))
@@ -293,7 +293,7 @@ test_that("bad arguments are named", {
   bad(optimise_inducing = TRUE)
   p <- matrix(1 / 3, 10, 3)
   expect_error(calib_gp(p, y, mean = "log", center = TRUE), class = "gpcalib_error_input")
-  expect_error(gp_control(threads = 0), class = "gpcalib_error_input")
+  expect_error(calib_gp(z, y, threads = 0), class = "gpcalib_error_input")
 })
 
 test_that("print and summary say what was done", {

@@ -1,0 +1,67 @@
+/* cmemory.h: memory for the core's modules in C tests: one malloc() for each array, so
+ * that AddressSanitizer sees every overrun, and guard words behind each for runs without
+ * it. */
+#ifndef CMEMORY_H
+#define CMEMORY_H
+
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct cmemory_block {
+  struct cmemory_block *before;
+  unsigned char *bytes;
+  size_t size;
+} cmemory_block;
+
+#define CMEMORY_GUARD 16
+
+static cmemory_block *cmemory_last;
+
+static void *cmemory_get(void *self, size_t size) {
+  (void)self;
+  cmemory_block *block = malloc(sizeof *block);
+  block->bytes = malloc(size + CMEMORY_GUARD);
+  block->size = size;
+  block->before = cmemory_last;
+  memset(block->bytes, 0xa5, size + CMEMORY_GUARD); /* nobody may count on zeros */
+#if defined(__SANITIZE_ADDRESS__)
+  free(block->bytes); /* exactly as long as asked for: the sanitizer guards the end */
+  block->bytes = malloc(size);
+  memset(block->bytes, 0xa5, size);
+#endif
+  cmemory_last = block;
+  return block->bytes;
+}
+
+static void *cmemory_mark(void *self) {
+  (void)self;
+  return cmemory_last;
+}
+
+static void cmemory_release(void *self, void *mark) {
+  (void)self;
+  while (cmemory_last != mark) {
+    cmemory_block *block = cmemory_last;
+#if !defined(__SANITIZE_ADDRESS__)
+    for (size_t i = 0; i < CMEMORY_GUARD; i++)
+      if (block->bytes[block->size + i] != 0xa5) {
+        printf("an array of %zu bytes was overrun\n", block->size);
+        exit(1);
+      }
+#endif
+    cmemory_last = block->before;
+    free(block->bytes);
+    free(block);
+  }
+}
+
+static const gpc_memory cmemory = {
+    .get = cmemory_get, .mark = cmemory_mark, .release = cmemory_release};
+
+/* Give everything back. */
+static inline void cmemory_end(void) { cmemory_release(NULL, NULL); }
+
+#endif

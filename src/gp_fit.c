@@ -155,11 +155,12 @@ static void set_slope(const fitting *f, gpc_visitor *visitor, double *slope) {
 
 /* Inducing inputs evenly over the bulk, or as given. */
 static void place_inducing(const fitting *f, size_t m, double *inducing) {
-  const double low = f->now.range.bulk_low, width = width_of(&f->now.range);
+  const gpc_gp_range *range = &f->now.range;
   for (size_t i = 0; i < m; i++)
-    inducing[i] = f->settings->inducing
-                      ? f->settings->inducing[i]
-                      : low + width * (double)i / ((double)m - 1.0);
+    inducing[i] = f->settings->inducing ? f->settings->inducing[i]
+                  : i + 1 == m          ? range->bulk_high
+                                        : range->bulk_low + width_of(range) * (double)i /
+                                                                ((double)m - 1.0);
 }
 
 static double span_of(size_t m, const double *x, double low, double high) {
@@ -369,6 +370,34 @@ static gpc_status choose_floor(fitting *f, gpc_sample *sample) {
   return GPC_OK;
 }
 
+/* Effects of the classes on top of the process. */
+static gpc_status add_effects(fitting *f, gpc_optimiser *o) {
+  const gpc_fit_settings *s = f->settings;
+  gpc_optimise_settings limits = {.tol = s->tol};
+  int some = 0;
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    some |= s->effects[b];
+  if (!some || f->now.flat)
+    return GPC_OK;
+  set_limits(f, &f->at, &limits);
+  gpc_effects_settings how = {.slope = isnan(f->guess) ? f->at.slope : f->guess,
+                              .s2_free = limits.box.s2_free,
+                              .l_free = limits.box.l_free,
+                              .s2_low = limits.box.s2_low,
+                              .s2_high = limits.box.s2_high,
+                              .l_low = limits.box.l_low,
+                              .l_high = limits.box.l_high,
+                              .worthless = s->worthless,
+                              .tol = fmax(1e-2, s->tol),
+                              .max_passes = s->max_passes,
+                              .poll = f->poll,
+                              .poll_data = f->poll_data};
+  memcpy(how.wanted, s->effects, sizeof how.wanted);
+  memcpy(how.variance, s->effect_variance, sizeof how.variance);
+  f->result->tried = 1;
+  return gpc_effects_fit(o->visitor, &o->here, &f->now.range, &how, &f->result->effects);
+}
+
 /* What is reported beside the fit. */
 static void describe(fitting *f, gpc_optimiser *o, gpc_sample *sample) {
   gpc_fit_result *result = f->result;
@@ -456,7 +485,9 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
     return GPC_TOO_COARSE;
   begin_optimiser(&f, &visitor, &optimiser);
   status = optimise(&f, 0, -INFINITY, &optimiser);
-  if (status == GPC_OK || status == GPC_NOT_CONVERGED)
-    describe(&f, &optimiser, &sample);
-  return status;
+  if (status != GPC_OK && status != GPC_NOT_CONVERGED)
+    return status;
+  describe(&f, &optimiser, &sample);
+  const gpc_status effects = add_effects(&f, &optimiser);
+  return effects == GPC_OK ? status : effects;
 }

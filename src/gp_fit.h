@@ -4,6 +4,7 @@
 #ifndef GPC_GP_FIT_H
 #define GPC_GP_FIT_H
 
+#include "gp_effects.h"
 #include "gp_optimise.h"
 
 typedef struct {
@@ -24,6 +25,9 @@ typedef struct {
   double tol;
   int max_passes;
   size_t bins; /* of the histograms of scores */
+  int effects[GPC_BLOCKS];            /* which effects of the classes to add */
+  double effect_variance[GPC_BLOCKS]; /* held; NAN: estimated */
+  double worthless;                   /* gp_effects.h */
 } gpc_fit_settings;
 
 typedef struct {
@@ -47,6 +51,8 @@ typedef struct {
   size_t sample_rows;
   gpc_status temperature_status;
   double beta; /* 1/T of the sample */
+  int tried;   /* effects were asked for: */
+  gpc_effects_result effects;
 } gpc_fit_result;
 
 /* Memory of the result comes from `memory`. `progress` is kept up to date for poll().

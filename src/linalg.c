@@ -60,11 +60,11 @@ double gpc_chol_logdet(size_t m, const double *chol) {
   return 2.0 * sum;
 }
 
-/* Four columns of c [n x ..] += those of a times x [4 x 4], x[i][j] from column i of a to
- * column j of c. */
-static void add_four(size_t n, const double *a, double x[4][4], double *c) {
-  const double *a0 = a, *a1 = a0 + n, *a2 = a1 + n, *a3 = a2 + n;
-  double *c0 = c, *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n;
+/* Four columns of c += those of a times x [4 x 4], x[i][j] from column i of a to column j
+ * of c: n rows, columns `ld` apart in both. */
+static void add_four(size_t n, size_t ld, const double *a, double x[4][4], double *c) {
+  const double *a0 = a, *a1 = a0 + ld, *a2 = a1 + ld, *a3 = a2 + ld;
+  double *c0 = c, *c1 = c0 + ld, *c2 = c1 + ld, *c3 = c2 + ld;
   const double x00 = x[0][0], x01 = x[0][1], x02 = x[0][2], x03 = x[0][3];
   const double x10 = x[1][0], x11 = x[1][1], x12 = x[1][2], x13 = x[1][3];
   const double x20 = x[2][0], x21 = x[2][1], x22 = x[2][2], x23 = x[2][3];
@@ -112,7 +112,7 @@ static void add_columns(int tb, size_t n, size_t k, size_t m, double alpha,
       for (size_t s = 0; s < 4; s++)
         for (size_t t = 0; t < 4; t++)
           x[s][t] = alpha * b[(j + s) * row + (q + t) * column];
-      add_four(n, a + j * n, x, c + q * n);
+      add_four(n, n, a + j * n, x, c + q * n);
     }
     for (size_t t = 0; t < 4; t++)
       add_weighted(n, m - whole, a + whole * n, b + whole * row + (q + t) * column, row,
@@ -188,6 +188,98 @@ void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const 
 
 void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {
   gpc_gemm(0, 0, n, k, n, 1.0, a, b, 0.0, c);
+}
+
+/* Columns j .. j + count of the factor, once the columns before have been taken off. */
+static gpc_status factor_panel(size_t n, size_t j, size_t count, double *a) {
+  for (size_t t = j; t < j + count; t++) {
+    double *column = a + n * t;
+    for (size_t s = j; s < t; s++) {
+      const double *before = a + n * s, x = before[t];
+      for (size_t i = t; i < n; i++)
+        column[i] -= x * before[i];
+    }
+    if (!(column[t] > 0.0) || !isfinite(column[t]))
+      return GPC_NOT_PD;
+    const double root = sqrt(column[t]), inv = 1.0 / root;
+    column[t] = root;
+    for (size_t i = t + 1; i < n; i++)
+      column[i] *= inv;
+  }
+  return GPC_OK;
+}
+
+gpc_status gpc_chol_large(size_t n, double *a) {
+  for (size_t j = 0; j < n; j += 4) { /* j is a multiple of 4 */
+    const size_t count = n - j < 4 ? n - j : 4;
+    if (count == 4)
+      for (size_t p = 0; p < j; p += 4) {
+        double x[4][4];
+        for (size_t s = 0; s < 4; s++)
+          for (size_t t = 0; t < 4; t++)
+            x[s][t] = -a[j + t + n * (p + s)];
+        add_four(n - j, n, a + j + n * p, x, a + j + n * j);
+      }
+    else
+      for (size_t t = j; t < n; t++)
+        for (size_t p = 0; p < j; p++) {
+          const double x = a[t + n * p];
+          for (size_t i = t; i < n; i++)
+            a[i + n * t] -= x * a[i + n * p];
+        }
+    gpc_status status = factor_panel(n, j, count, a);
+    if (status != GPC_OK)
+      return status;
+  }
+  return GPC_OK;
+}
+
+/* Columns c .. c + count of L^-1, by forward substitution. */
+static void inverse_columns(size_t n, const double *chol, size_t c, size_t count,
+                            double *inv) {
+  double *x0 = inv + n * c, *x1 = x0 + n, *x2 = x1 + n, *x3 = x2 + n;
+  for (size_t t = 0; t < count; t++)
+    inv[c + t + n * (c + t)] = 1.0;
+  for (size_t p = c; p < n; p++) {
+    const double *l = chol + n * p, pivot = 1.0 / l[p];
+    for (size_t t = 0; t < count; t++)
+      inv[p + n * (c + t)] *= pivot;
+    if (count < 4) {
+      for (size_t t = 0; t < count; t++) {
+        double *x = inv + n * (c + t), y = x[p];
+        for (size_t i = p + 1; i < n; i++)
+          x[i] -= l[i] * y;
+      }
+      continue;
+    }
+    const double y0 = x0[p], y1 = x1[p], y2 = x2[p], y3 = x3[p];
+#pragma omp simd
+    for (size_t i = p + 1; i < n; i++) {
+      const double v = l[i];
+      x0[i] -= v * y0;
+      x1[i] -= v * y1;
+      x2[i] -= v * y2;
+      x3[i] -= v * y3;
+    }
+  }
+}
+
+void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
+  for (size_t i = 0; i < n * n; i++)
+    inv[i] = 0.0;
+  for (size_t c = 0; c < n; c += 4)
+    inverse_columns(n, chol, c, n - c < 4 ? n - c : 4, inv);
+}
+
+void gpc_inverse_from_lower(size_t n, const double *inv, double *s) {
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j; i < n; i++) /* both columns begin at row i */
+      s[i + n * j] = s[j + n * i] = gpc_dot(n - i, inv + i + n * i, inv + i + n * j);
+}
+
+void gpc_lower_solve(size_t n, const double *inv, double *work, double *x) {
+  gpc_gemm(0, 0, n, 1, n, 1.0, inv, x, 0.0, work);
+  gpc_gemm(1, 0, n, 1, n, 1.0, inv, work, 0.0, x);
 }
 
 gpc_status gpc_eigen(size_t m, double *a, double *value, double *work) {

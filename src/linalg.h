@@ -13,6 +13,19 @@ gpc_status gpc_chol(size_t m, double smallest, double *a);
 /* The same without touching the upper triangle; any positive pivot will do. */
 gpc_status gpc_chol_keep(size_t m, double *a);
 
+/* The same for larger matrices, a few hundred, faster: the lower triangle in place, what
+ * is above untouched. GPC_NOT_PD when a pivot is not positive. */
+gpc_status gpc_chol_large(size_t n, double *a);
+
+/* inv [n x n] := L^-1, lower, zeros above, from the lower triangle of chol. */
+void gpc_lower_inverse(size_t n, const double *chol, double *inv);
+
+/* s [n x n] := inv'inv, symmetric: (L L')^-1 from L^-1. */
+void gpc_inverse_from_lower(size_t n, const double *inv, double *s);
+
+/* x [n] := (L L')^-1 x from L^-1. work [n]. */
+void gpc_lower_solve(size_t n, const double *inv, double *work, double *x);
+
 /* x [n x m] := x L^-T, L lower [m x m]: every row x_i becomes L^-1 x_i. */
 void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x);
 

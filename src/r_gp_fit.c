@@ -57,6 +57,14 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.tol = number(list, "tol");
   s.max_passes = r_count(r_element(list, "max_passes"), "max_passes");
   s.bins = (size_t)r_count(r_element(list, "bins"), "bins");
+  const int *effects = r_integers(r_element(list, "effects"), "effects", GPC_BLOCKS);
+  const double *held =
+      r_doubles(r_element(list, "effect_variance"), "effect_variance", GPC_BLOCKS);
+  for (int b = 0; b < GPC_BLOCKS; b++) {
+    s.effects[b] = effects[b];
+    s.effect_variance[b] = held[b];
+  }
+  s.worthless = number(list, "worthless");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");
   return s;
@@ -76,6 +84,39 @@ static void put(SEXP list, const char **names, const char *name, SEXP x) {
   SET_VECTOR_ELT(list, at, x);
 }
 
+/* Effects as a list; without any only whether they were kept, and the bounds. */
+static SEXP pack_effects(const gpc_effects_result *r) {
+  static const char *names[] = {"kept",  "elbo",     "none",   "passes", "converged",
+                                "hyper", "inducing", "q_mean", "tau",    "effect",
+                                "cov",   "slopes",   "count",  "scale",  ""};
+  SEXP out = PROTECT(r_named_list(names));
+  put(out, names, "kept", Rf_ScalarLogical(r->kept));
+  put(out, names, "elbo", Rf_ScalarReal(r->elbo));
+  put(out, names, "none", Rf_ScalarReal(r->none));
+  put(out, names, "passes", Rf_ScalarInteger(r->passes));
+  put(out, names, "converged", Rf_ScalarLogical(r->converged));
+  if (r->kept) {
+    const gpc_features *f = &r->features;
+    const size_t e = f->k * f->r, size = r->m + r->slopes + e;
+    const double hyper[4] = {r->at.hyper.s2, r->at.hyper.l, r->at.hyper.sn2, r->at.slope};
+    const double scale[4] = {f->rms, f->slope, f->low, f->high};
+    SEXP count = Rf_allocVector(INTSXP, GPC_BLOCKS);
+    put(out, names, "count", count);
+    for (int b = 0; b < GPC_BLOCKS; b++)
+      INTEGER(count)[b] = (int)f->count[b];
+    put(out, names, "hyper", vector_of(4, hyper));
+    put(out, names, "inducing", vector_of(r->m, r->at.inducing));
+    put(out, names, "q_mean", vector_of(r->m, r->at.q_mean));
+    put(out, names, "tau", vector_of(GPC_BLOCKS, r->tau));
+    put(out, names, "effect", vector_of(e, r->effect));
+    put(out, names, "cov", vector_of(size * size, r->cov));
+    put(out, names, "slopes", Rf_ScalarInteger((int)r->slopes));
+    put(out, names, "scale", vector_of(4, scale));
+  }
+  UNPROTECT(1);
+  return out;
+}
+
 /* The result as a list; without a fit only status, range, farthest and shortest. */
 static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
                         const gpc_fit_result *r) {
@@ -84,7 +125,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
       "inducing", "q_mean",  "q_cov",       "slope_var", "slope_cross", "passes",
       "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
       "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
-      "true",   "other",     "sample_rows", "temperature_status", "beta", ""};
+      "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};
@@ -125,6 +166,8 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "sample_rows", Rf_ScalarInteger((int)r->sample_rows));
   put(out, names, "temperature_status", r_status(r->temperature_status));
   put(out, names, "beta", Rf_ScalarReal(r->beta));
+  if (r->tried)
+    put(out, names, "effects", pack_effects(&r->effects));
   UNPROTECT(1);
   return out;
 }

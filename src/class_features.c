@@ -1,0 +1,79 @@
+/* class_features.c: see class_features.h. */
+#include "class_features.h"
+
+#include <math.h>
+#include <string.h>
+
+gpc_features gpc_features_make(size_t k, const int wanted[GPC_BLOCKS], double rms,
+                               double slope, double low, double high) {
+  gpc_features f = {.k = k, .rms = rms, .slope = slope, .low = low, .high = high};
+  const size_t count[GPC_BLOCKS] = {1, k == 2 ? 1 : k - 1, k == 2 ? 0 : k - 1};
+  for (int b = 0; b < GPC_BLOCKS; b++) {
+    f.first[b] = f.r;
+    f.count[b] = wanted[b] ? count[b] : 0;
+    f.r += f.count[b];
+  }
+  return f;
+}
+
+gpc_block gpc_features_block(const gpc_features *features, size_t i) {
+  int b = 0;
+  while (i >= features->first[b] + features->count[b])
+    b++;
+  return (gpc_block)b;
+}
+
+/* x [k-1] := U'v, U Helmert's contrasts: column j has j + 1 entries -1 and one of j + 1,
+ * divided by sqrt((j + 1) (j + 2)). */
+static void contrast(size_t k, const double *v, double *x) {
+  double sum = v[0];
+  for (size_t j = 0; j + 1 < k; j++) {
+    const double m = (double)j + 1.0;
+    x[j] = (m * v[j + 1] - sum) / sqrt(m * (m + 1.0));
+    sum += v[j + 1];
+  }
+}
+
+/* Scores within the range seen, centred again. */
+static void hold(const gpc_features *f, double *z) {
+  double sum = 0.0;
+  for (size_t j = 0; j < f->k; j++)
+    sum += z[j] = fmin(fmax(z[j], f->low), f->high);
+  for (size_t j = 0; j < f->k; j++)
+    z[j] -= sum / (double)f->k;
+}
+
+static void softmax(size_t k, double slope, const double *z, double *p) {
+  double top = -INFINITY, sum = 0.0;
+  for (size_t j = 0; j < k; j++)
+    top = fmax(top, slope * z[j]);
+  for (size_t j = 0; j < k; j++)
+    sum += p[j] = exp(slope * z[j] - top);
+  for (size_t j = 0; j < k; j++)
+    p[j] /= sum;
+}
+
+/* softplus(d) + softplus(-d) - 2 log 2, d = slope (z_2 - z_1): even, 0 at 0. */
+static double even(double d) {
+  d = fabs(d);
+  return d + 2.0 * log1p(exp(-d)) - 2.0 * M_LN2;
+}
+
+void gpc_features_row(const gpc_features *features, double *z, double *work, double *x) {
+  const size_t k = features->k;
+  hold(features, z);
+  if (features->count[GPC_OFFSET])
+    x[features->first[GPC_OFFSET]] = 1.0;
+  if (features->count[GPC_MATRIX] && k == 2)
+    x[features->first[GPC_MATRIX]] = even(features->slope * (z[1] - z[0]));
+  else if (features->count[GPC_MATRIX]) {
+    double *to = x + features->first[GPC_MATRIX];
+    contrast(k, z, to);
+    for (size_t j = 0; j + 1 < k; j++)
+      to[j] /= features->rms;
+  }
+  if (features->count[GPC_SOFTMAX]) {
+    softmax(k, features->slope, z, work);
+    contrast(k, work, x + features->first[GPC_SOFTMAX]);
+  }
+}

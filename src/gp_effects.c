@@ -1,0 +1,329 @@
+/* gp_effects.c: see gp_effects.h. */
+#include "gp_effects.h"
+#include "linalg.h"
+#include "optim.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NODES_PER_L 8.0
+#define FEWEST_PER_L 3.5 /* nodes: no shorter lengthscale is looked at */
+#define LEAST_S2 1e-2    /* to begin from, so that a process that had vanished may return */
+#define TAU_LOW 1e-3
+#define TAU_HIGH 100.0
+
+/* Centres of the hyperpriors of tau, and their standard deviation in log tau: the same
+ * for all data, chosen on simulated and real ones (bench/results/effects-data.md). */
+static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.3};
+static const double centre_many[GPC_BLOCKS] = {0.3, 0.1, 0.3};
+#define SD_TWO 0.5
+#define SD_MANY 1.0
+
+/* A fit on its way. */
+typedef struct {
+  gpc_joint joint;
+  const gpc_effects_settings *settings;
+  gpc_joint_point here, there;
+  gpc_joint_pass pass, next;
+  struct gpc_joint_solution *solution;
+  double *h, *low, *high, *work, *memory; /* of the maximiser, [dim] and more */
+  double radius, scale, share;            /* trust: gp_joint.h */
+  int has_other;
+  gpc_joint_pass other; /* the pass to average with */
+} fitting;
+
+static double weighted_rms(const gpc_gp_data *data) {
+  double sum = 0.0, total = 0.0;
+  for (size_t j = 0; j < data->k; j++)
+    for (size_t i = 0; i < data->n; i++) {
+      const double w = gpc_gp_weight(data, i), z = gpc_gp_score(data, i, j);
+      sum += w * z * z;
+      total += w;
+    }
+  return sum > 0.0 ? sqrt(sum / total) : 1.0;
+}
+
+/* pi [n x k] := softmax(slope z): where the tilting begins. */
+static void first_softmax(const gpc_gp_data *data, double slope, double *pi) {
+  for (size_t i = 0; i < data->n; i++) {
+    double top = -INFINITY, sum = 0.0;
+    for (size_t j = 0; j < data->k; j++)
+      top = fmax(top, slope * gpc_gp_score(data, i, j));
+    for (size_t j = 0; j < data->k; j++)
+      sum += pi[i + data->n * j] = exp(slope * gpc_gp_score(data, i, j) - top);
+    for (size_t j = 0; j < data->k; j++)
+      pi[i + data->n * j] /= sum;
+  }
+}
+
+static void set_joint(const gpc_visitor *visitor, const gpc_visit *from,
+                      const gpc_gp_range *range, const gpc_effects_settings *settings,
+                      gpc_joint *joint) {
+  const gpc_gp_data *data = visitor->data;
+  const int two = data->k == 2;
+  memset(joint, 0, sizeof *joint);
+  joint->data = data;
+  joint->memory = visitor->memory;
+  joint->nodes = gpc_ruler_nodes(visitor->ruler, from->at.hyper.l / NODES_PER_L);
+  if (!joint->nodes)
+    joint->nodes = from->nodes;
+  joint->prior = visitor->prior;
+  joint->features = gpc_features_make(data->k, settings->wanted, weighted_rms(data),
+                                      settings->slope, range->lowest, range->highest);
+  joint->m = from->at.m;
+  joint->e = data->k * joint->features.r;
+  joint->q = joint->m + joint->e;
+  joint->slope_free = visitor->slope_free;
+  joint->slope_low = visitor->slope_low;
+  joint->slope_high = visitor->slope_high;
+  joint->tau_sd = two ? SD_TWO : SD_MANY;
+  for (int b = 0; b < GPC_BLOCKS; b++) {
+    joint->tau_centre[b] = two ? centre_two[b] : centre_many[b];
+    joint->tau_free[b] = isnan(settings->variance[b]);
+  }
+}
+
+/* The shared fit as a point of the joint model, with effects that are known to be 0. */
+static void begin(const gpc_visit *from, fitting *f) {
+  gpc_joint *joint = &f->joint;
+  const size_t m = joint->m, dim = gpc_joint_dim(joint);
+  const gpc_memory *memory = joint->memory;
+  gpc_joint_point_get(joint, &f->here);
+  gpc_joint_point_get(joint, &f->there);
+  gpc_joint_pass_get(joint, &f->pass);
+  gpc_joint_pass_get(joint, &f->next);
+  gpc_joint_pass_get(joint, &f->other);
+  f->pass.pi = f->next.pi = gpc_get_doubles(memory, joint->data->n * joint->data->k);
+  first_softmax(joint->data, from->at.slope, f->pass.pi);
+  gpc_params_copy(&from->at, &f->here.at);
+  for (size_t j = 0; j < m; j++)
+    memcpy(f->here.cov + joint->q * j, from->at.q_cov + m * j, m * sizeof(double));
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    f->here.tau[b] =
+        joint->tau_free[b] ? joint->tau_centre[b] : sqrt(f->settings->variance[b]);
+  gpc_joint_point_copy(joint, &f->here, &f->there);
+  f->solution = gpc_joint_begin(joint);
+  f->h = gpc_get_doubles(memory, dim);
+  f->low = gpc_get_doubles(memory, dim);
+  f->high = gpc_get_doubles(memory, dim);
+  f->work = gpc_get_doubles(memory, gpc_optim_work(dim));
+  f->memory = gpc_get_doubles(memory, 1 + dim * dim);
+  f->memory[0] = 0.0;
+  f->radius = 2.0;
+  f->scale = f->share = 1.0;
+}
+
+static double node_distance(const fitting *f, const gpc_ruler *ruler) {
+  return ruler->coarsest_step * f->joint.nodes->line.step / ruler->coarsest.step;
+}
+
+/* The trust region around h. */
+static void set_box(fitting *f, const gpc_ruler *ruler) {
+  const gpc_effects_settings *s = f->settings;
+  const double least_l = fmax(s->l_low, FEWEST_PER_L * node_distance(f, ruler));
+  size_t at = 2;
+  f->low[0] = log(s->s2_low);
+  f->high[0] = log(s->s2_high);
+  f->low[1] = log(least_l);
+  f->high[1] = log(fmax(s->l_high, 2.0 * least_l));
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    if (f->joint.features.count[b]) {
+      f->low[at] = log(TAU_LOW);
+      f->high[at++] = log(TAU_HIGH);
+    }
+  at = 0;
+  for (int i = -2; i < GPC_BLOCKS; i++) {
+    if (i >= 0 && !f->joint.features.count[i])
+      continue;
+    const int is_free = i == -2 ? s->s2_free : i == -1 ? s->l_free : f->joint.tau_free[i];
+    const double room = is_free ? f->radius : 0.0, h = f->h[at];
+    f->low[at] = fmin(fmax(h - room, f->low[at]), h);
+    f->high[at] = fmax(fmin(h + room, f->high[at]), h);
+    at++;
+  }
+}
+
+/* there := the maximum of the surrogate in the trust region; *promise: what it would
+ * gain. */
+static gpc_status propose(fitting *f, const gpc_ruler *ruler, double *promise) {
+  gpc_joint_surrogate sur = {.joint = &f->joint,
+                             .pass = &f->pass,
+                             .from = &f->here,
+                             .to = &f->there,
+                             .mean_scale = f->scale,
+                             .other = f->has_other && f->share < 1.0 ? &f->other : NULL,
+                             .share = f->share,
+                             .solution = f->solution};
+  double value;
+  gpc_params_copy(&f->here.at, &f->there.at);
+  memcpy(f->there.tau, f->here.tau, sizeof f->there.tau);
+  if (f->settings->s2_free && !f->here.has_effects)
+    f->there.at.hyper.s2 = fmax(f->there.at.hyper.s2, LEAST_S2);
+  gpc_joint_get_h(&f->joint, &f->there, f->h);
+  set_box(f, ruler);
+  const gpc_optim problem = {.dim = gpc_joint_dim(&f->joint),
+                             .value = gpc_joint_value,
+                             .gradient = gpc_joint_gradient,
+                             .self = &sur,
+                             .low = f->low,
+                             .high = f->high,
+                             .max_steps = 12,
+                             .tol = 0.1 * f->settings->tol,
+                             .fraction = 0.01,
+                             .memory = f->memory,
+                             .poll = f->settings->poll,
+                             .poll_data = f->settings->poll_data};
+  gpc_status status = gpc_optim_maximise(&problem, f->work, f->h, &value);
+  if (status != GPC_OK)
+    return status;
+  gpc_joint_cov(&sur);
+  *promise = value + gpc_joint_constant(&f->pass) - f->here.elbo;
+  return GPC_OK;
+}
+
+#define LITTLE 2.0 /* nats: a first step that promises no more is taken on trust */
+#define MOST_REFUSED 12
+
+/* The step is taken. */
+static void accept(fitting *f, double ratio, int step) {
+  const gpc_joint_point point = f->here;
+  const gpc_joint_pass pass = f->pass;
+  if (ratio < 0.6 && step > 1)
+    f->share = fmin(f->share, 0.5); /* S and the softmax go to and fro */
+  else if (ratio > 0.9)
+    f->share = fmin(1.0, 2.0 * f->share);
+  if (ratio > 0.7) {
+    f->radius = fmin(2.0 * f->radius, 4.0);
+    f->scale = f->scale > 1.0 ? 1.0 + (f->scale - 1.0) / 4.0 : f->scale;
+    if (f->scale < 1.05 && f->scale > 1.0)
+      f->scale = 1.0;
+    if (ratio > 1.15 && f->scale <= 1.0)
+      f->scale = 0.75; /* H overstates the curvature of the tilted bound */
+  } else if (ratio < 0.3) {
+    f->radius = fmax(0.5 * f->radius, 0.3);
+  }
+  f->here = f->there;
+  f->there = point;
+  f->pass = f->next; /* the old pass becomes the one to average with */
+  f->next = f->other;
+  f->next.pi = pass.pi;
+  f->other = pass;
+  f->has_other = 1;
+}
+
+/* The step is taken back. */
+static void refuse(fitting *f) {
+  f->radius = fmax(f->radius / 3.0, 0.1);
+  if (f->has_other)
+    f->share *= 0.5;
+  f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
+}
+
+/* Joint covariance of (m, slope, e), eq. (33): the curvature of the last pass, with a
+ * prior for the slope as wide as temperature scaling's. */
+static gpc_status joint_covariance(fitting *f, gpc_effects_result *result) {
+  const gpc_joint *joint = &f->joint;
+  const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
+  const size_t slopes = joint->slope_free ? 1 : 0, x = m + slopes, size = x + e;
+  const gpc_memory *memory = joint->memory;
+  double *q = gpc_get_doubles(memory, size * size), *inv = gpc_get_doubles(memory, size * size);
+  double *a = gpc_get_doubles(memory, g * (m + 1)), *rho = gpc_get_doubles(memory, g);
+  double *ha = gpc_get_doubles(memory, g * (m + 1)), *xx = gpc_get_doubles(memory, x * x);
+  double *xe = gpc_get_doubles(memory, x * e);
+  gpc_basis basis = {.m = m,
+                     .w = f->here.at.inducing,
+                     .hyper = f->here.at.hyper,
+                     .chol = gpc_get_doubles(memory, m * m)};
+  gpc_status status = gpc_basis_factor(&basis);
+  if (status != GPC_OK)
+    return status;
+  gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
+  memcpy(a + g * m, joint->nodes->z, g * sizeof(double));
+  gpc_symm(g, x, f->pass.hcc, a, ha);
+  gpc_gemm(1, 0, x, x, g, 1.0, a, ha, 0.0, xx);
+  gpc_gemm(1, 0, x, e, g, 1.0, a, f->pass.hce, 0.0, xe);
+  memset(q, 0, size * size * sizeof(double));
+  for (size_t j = 0; j < size; j++) {
+    for (size_t i = j; i < size; i++)
+      q[i + size * j] = i < x   ? xx[i + x * j]
+                        : j < x ? xe[j + x * (i - x)]
+                                : f->pass.hee[i - x + e * (j - x)];
+    double prior = 1.0;
+    if (j >= x) {
+      const double tau =
+          f->here.tau[gpc_features_block(&joint->features, (j - x) % joint->features.r)];
+      prior = 1.0 / (tau * tau);
+    } else if (j == m) {
+      prior = 1.0 / (f->settings->slope * f->settings->slope);
+    }
+    q[j + size * j] += prior;
+  }
+  if ((status = gpc_chol_large(size, q)) != GPC_OK)
+    return status;
+  gpc_lower_inverse(size, q, inv);
+  result->cov = q;
+  gpc_inverse_from_lower(size, inv, q);
+  result->m = m;
+  result->slopes = slopes;
+  return GPC_OK;
+}
+
+static gpc_status finish(fitting *f, gpc_effects_result *result) {
+  result->features = f->joint.features;
+  result->at = f->here.at;
+  memcpy(result->tau, f->here.tau, sizeof result->tau);
+  result->effect = f->here.effect;
+  result->elbo = f->here.elbo;
+  result->kept = f->here.has_effects;
+  return result->kept ? joint_covariance(f, result) : GPC_OK;
+}
+
+gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
+                           const gpc_gp_range *range,
+                           const gpc_effects_settings *settings,
+                           gpc_effects_result *result) {
+  fitting f = {.settings = settings};
+  memset(result, 0, sizeof *result);
+  set_joint(visitor, from, range, settings, &f.joint);
+  begin(from, &f);
+  gpc_status status = gpc_joint_visit(&f.joint, &f.here, &f.pass);
+  result->passes = 1;
+  result->none = result->elbo = f.here.elbo;
+  if (status != GPC_OK)
+    return status;
+  int refused = 0;
+  for (int step = 0; result->passes < settings->max_passes; step++) {
+    double promise;
+    gpc_call_poll(settings->poll, settings->poll_data);
+    status = propose(&f, visitor->ruler, &promise);
+    if (status != GPC_OK) {
+      if (++refused > MOST_REFUSED)
+        break;
+      refuse(&f);
+      continue;
+    }
+    if (step == 0 && promise < settings->worthless)
+      return finish(&f, result);
+    const int forced = step == 0 && (promise < LITTLE || settings->worthless == -INFINITY);
+    if (!forced && promise < settings->tol && f.radius >= 0.2 && f.scale <= 1.0) {
+      result->converged = 1;
+      break;
+    }
+    status = gpc_joint_visit(&f.joint, &f.there, &f.next);
+    result->passes++;
+    const double gain = status == GPC_OK ? f.there.elbo - f.here.elbo : -INFINITY;
+    if (status == GPC_OK && (gain > 0.0 || forced)) {
+      refused = 0;
+      accept(&f, forced ? 1.0 : gain / promise, step);
+    } else {
+      if (promise < 10.0 * settings->tol) { /* no more to be had than rounding */
+        result->converged = 1;
+        break;
+      }
+      if (++refused > MOST_REFUSED)
+        break;
+      refuse(&f);
+    }
+  }
+  return finish(&f, result);
+}

@@ -1,0 +1,42 @@
+/* gp_effects.h: effects of the classes added to a fit of the process: which blocks there
+ * are, where to begin, and the steps. See gp_joint.h for the model. */
+#ifndef GPC_GP_EFFECTS_H
+#define GPC_GP_EFFECTS_H
+
+#include "gp_joint.h"
+#include "gp_visit.h"
+
+typedef struct {
+  int wanted[GPC_BLOCKS];
+  double variance[GPC_BLOCKS]; /* held at this tau^2; NAN: estimated */
+  double slope;                /* of temperature scaling, for the features */
+  int s2_free, l_free;
+  double s2_low, s2_high, l_low, l_high;
+  double worthless; /* nats: with less than this promised at the start there are no
+                       effects; -INFINITY: there are whatever they promise */
+  double tol;
+  int max_passes;
+  gpc_poll poll;
+  void *poll_data;
+} gpc_effects_settings;
+
+typedef struct {
+  int kept; /* 0: the effects are worth nothing, and the process stands as it was */
+  gpc_features features;
+  gpc_params at;
+  double tau[GPC_BLOCKS];
+  double *effect; /* [k r], class k at k r */
+  size_t m, slopes; /* 1 where the slope is estimated, else 0 */
+  double *cov;      /* [size x size], size = m + slopes + k r: (m, slope, e) */
+  double elbo, none; /* the bound with and without effects */
+  int passes, converged;
+} gpc_effects_result;
+
+/* From a visit at the optimum of the process alone. Memory of the result comes from the
+ * visitor's. */
+gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
+                           const gpc_gp_range *range,
+                           const gpc_effects_settings *settings,
+                           gpc_effects_result *result);
+
+#endif

@@ -1,0 +1,402 @@
+/* gp_joint.c: points of the joint model, and a pass over the data; see gp_joint.h. */
+#include "gp_joint.h"
+#include "linalg.h"
+#include "tilt.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROWS 64 /* rows worked on together */
+
+static size_t triangle(size_t n) { return n * (n + 1) / 2; }
+
+void gpc_joint_point_get(const gpc_joint *joint, gpc_joint_point *point) {
+  memset(point, 0, sizeof *point);
+  point->at = gpc_params_get(joint->memory, joint->m);
+  point->effect = gpc_get_doubles(joint->memory, joint->e);
+  point->cov = gpc_get_doubles(joint->memory, joint->q * joint->q);
+  memset(point->effect, 0, joint->e * sizeof(double));
+  memset(point->cov, 0, joint->q * joint->q * sizeof(double));
+}
+
+void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
+                          gpc_joint_point *to) {
+  gpc_params_copy(&from->at, &to->at);
+  memcpy(to->tau, from->tau, sizeof to->tau);
+  memcpy(to->effect, from->effect, joint->e * sizeof(double));
+  memcpy(to->cov, from->cov, joint->q * joint->q * sizeof(double));
+  to->has_effects = from->has_effects;
+  to->elbo = from->elbo;
+  to->kl = from->kl;
+  to->hyperprior = from->hyperprior;
+}
+
+void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass) {
+  const size_t g = joint->nodes->g, e = joint->e;
+  const gpc_memory *memory = joint->memory;
+  memset(pass, 0, sizeof *pass);
+  pass->psi = gpc_get_doubles(memory, g);
+  pass->gc = gpc_get_doubles(memory, g);
+  pass->ge = gpc_get_doubles(memory, e);
+  pass->hcc = gpc_get_doubles(memory, g * g);
+  pass->hce = gpc_get_doubles(memory, g * e);
+  pass->hee = gpc_get_doubles(memory, e * e);
+  pass->v = gpc_get_doubles(memory, g);
+}
+
+double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *gradient) {
+  double sum = 0.0;
+  for (int b = 0; b < GPC_BLOCKS; b++) {
+    if (gradient)
+      gradient[b] = 0.0;
+    if (!joint->features.count[b] || !joint->tau_free[b])
+      continue;
+    const double u = log(tau[b] / joint->tau_centre[b]) / joint->tau_sd;
+    sum -= 0.5 * u * u;
+    if (gradient)
+      gradient[b] = -u / joint->tau_sd;
+  }
+  return sum;
+}
+
+/* tau of effect j. */
+static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
+  return point->tau[gpc_features_block(&joint->features, j % joint->features.r)];
+}
+
+gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point) {
+  const size_t m = joint->m, q = joint->q, n = point->has_effects ? q : m;
+  double *chol = gpc_buffer_need(joint->memory, &joint->rooms[0], q * q);
+  double trace = 0.0, square = 0.0, logs = 0.0;
+  for (size_t j = 0; j < n; j++)
+    memcpy(chol + n * j, point->cov + q * j, n * sizeof(double));
+  gpc_status status = gpc_chol_large(n, chol);
+  if (status != GPC_OK)
+    return status;
+  for (size_t j = 0; j < n; j++) {
+    const double tau = j < m ? 1.0 : tau_of(joint, point, j - m);
+    const double mean = j < m ? point->at.q_mean[j] : point->effect[j - m];
+    trace += point->cov[j + q * j] / (tau * tau);
+    square += mean * mean / (tau * tau);
+    logs += 2.0 * log(tau) - 2.0 * log(chol[j + n * j]);
+  }
+  point->kl = 0.5 * (trace + square - (double)n + logs);
+  point->hyperprior =
+      point->has_effects ? gpc_joint_hyperprior(joint, point->tau, NULL) : 0.0;
+  return GPC_OK;
+}
+
+/* One pass --------------------------------------------------------------------------- */
+
+/* Tables of the point, and what a block of rows needs. */
+typedef struct {
+  const double *au;  /* [m x g] U'a on the nodes, S_mm = U U' */
+  const double *rho; /* [g] */
+  double *cross;     /* [r x (m k)] U^-1 S_me: for class l, inducing direction i, column
+                        i + m l */
+  double *pairs;     /* [packed x pairs] S_ee, so that C_kl = packed(x x')'column */
+  double *effects;   /* [r x k] e */
+  /* of ROWS rows: */
+  double *x;       /* [ROWS x r] */
+  double *packed;  /* [ROWS x packed] x_i x_j */
+  double *cee;     /* [ROWS x pairs] */
+  double *smx;     /* [ROWS x (m k)] */
+  double *own;     /* [ROWS x k] x'e_k */
+  double *weighed; /* [ROWS x pairs] w (diag pi - pi pi') */
+  double *y;       /* [ROWS x e] w pi_l x_i */
+  double *p;       /* [ROWS x g] spread softmax */
+  double *wts;     /* [k][12][ROWS] */
+  int *first;      /* [k][ROWS] */
+  double *z, *phi, *pi, *c, *work, *auk; /* of one row: [k], [k], [k], [k x k], [k], [m x
+                                            k] */
+  double *hpacked; /* [pairs x packed] sums for H_ee */
+} tables;
+
+static double *room(gpc_joint *joint, int which, size_t n) {
+  return gpc_buffer_need(joint->memory, &joint->rooms[which], n);
+}
+
+static void get_tables(gpc_joint *joint, tables *t) {
+  const size_t k = joint->data->k, r = joint->features.r, m = joint->m, e = joint->e;
+  const size_t g = joint->nodes->g, packed = triangle(r), pairs = triangle(k);
+  t->cross = room(joint, 1, r * m * k);
+  t->pairs = room(joint, 2, packed * pairs);
+  t->effects = room(joint, 3, r * k);
+  t->x = room(joint, 4, ROWS * r);
+  t->packed = room(joint, 5, ROWS * packed);
+  t->cee = room(joint, 6, ROWS * pairs);
+  t->smx = room(joint, 7, ROWS * m * k);
+  t->own = room(joint, 8, ROWS * k);
+  t->weighed = room(joint, 9, ROWS * pairs);
+  t->y = room(joint, 10, ROWS * e);
+  t->p = room(joint, 11, ROWS * g);
+  t->wts = room(joint, 12, k * GPC_STENCIL * ROWS);
+  t->first = (int *)(void *)room(joint, 13, k * ROWS);
+  t->z = room(joint, 14, 5 * k + k * k + m * k);
+  t->phi = t->z + k;
+  t->pi = t->phi + k;
+  t->work = t->pi + k;
+  t->c = t->work + 2 * k;
+  t->auk = t->c + k * k;
+  t->hpacked = room(joint, 15, pairs * packed);
+}
+
+/* What S is to rows: `pairs` and `cross`. chol: the factor U of S_mm. */
+static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
+                           const double *chol, tables *t) {
+  const size_t k = joint->data->k, r = joint->features.r, m = joint->m, q = joint->q;
+  const double *s = point->cov;
+  size_t pair = 0;
+  for (size_t a = 0; a < k; a++)
+    for (size_t b = 0; b <= a; b++, pair++) {
+      double *to = t->pairs + triangle(r) * pair;
+      const size_t row = m + a * r, column = m + b * r;
+      for (size_t i = 0; i < r; i++)
+        for (size_t j = 0; j <= i; j++)
+          *to++ = i == j ? s[row + i + q * (column + i)]
+                         : s[row + i + q * (column + j)] + s[row + j + q * (column + i)];
+    }
+  for (size_t l = 0; l < k; l++)
+    for (size_t i = 0; i < r; i++) { /* S_m,(l,i), then U^-1 of it */
+      double *v = t->auk;
+      memcpy(v, s + q * (m + l * r + i), m * sizeof(double));
+      gpc_solve_rows(1, m, chol, v);
+      for (size_t p = 0; p < m; p++)
+        t->cross[i + r * (p + m * l)] = v[p];
+    }
+}
+
+/* Scores, stencils and features of the rows first .. first + rows. */
+static void read_rows(const gpc_joint *joint, size_t first, size_t rows, tables *t) {
+  const gpc_gp_data *data = joint->data;
+  const size_t k = data->k, r = joint->features.r;
+  for (size_t j = 0; j < k; j++) {
+    double tau[ROWS];
+    int *at = t->first + j * ROWS;
+    for (size_t i = 0; i < rows; i++)
+      tau[i] = gpc_gp_score(data, first + i, j);
+    gpc_line_coordinates(&joint->nodes->line, rows, tau, tau);
+    gpc_line_weights(rows, tau, ROWS, at, t->wts + j * GPC_STENCIL * ROWS);
+    for (size_t i = 0; i < rows && joint->nodes->slot; i++)
+      at[i] = joint->nodes->slot[at[i]];
+  }
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t j = 0; j < k; j++)
+      t->z[j] = gpc_gp_score(data, first + i, j);
+    gpc_features_row(&joint->features, t->z, t->work, t->y); /* y is free here */
+    for (size_t q = 0; q < r; q++)
+      t->x[i + rows * q] = t->y[q];
+  }
+  size_t column = 0;
+  for (size_t a = 0; a < r; a++)
+    for (size_t b = 0; b <= a; b++, column++) {
+      const double *xa = t->x + rows * a, *xb = t->x + rows * b;
+      double *to = t->packed + rows * column;
+#pragma omp simd
+      for (size_t i = 0; i < rows; i++)
+        to[i] = xa[i] * xb[i];
+    }
+}
+
+/* psi, and with S also U'a and rho, of row i and class j from the nodes. */
+static double interpolate(const gpc_joint *joint, const double *psi, const tables *t,
+                          size_t i, size_t j, int with_cov, double *rho) {
+  const double *wts = t->wts + j * GPC_STENCIL * ROWS + i;
+  const size_t first = (size_t)t->first[j * ROWS + i], m = joint->m;
+  double sum = 0.0, left = 0.0, *au = t->auk + m * j;
+  for (size_t q = 0; q < GPC_STENCIL; q++)
+    sum += wts[q * ROWS] * psi[first + q];
+  if (!with_cov)
+    return sum;
+  memset(au, 0, m * sizeof(double));
+  for (size_t q = 0; q < GPC_STENCIL; q++) {
+    const double w = wts[q * ROWS], *from = t->au + m * (first + q);
+    left += w * t->rho[first + q];
+#pragma omp simd
+    for (size_t p = 0; p < m; p++)
+      au[p] += w * from[p];
+  }
+  *rho = left > 0.0 ? left : 0.0;
+  return sum;
+}
+
+/* eq. (29): C of row i. */
+static void row_covariance(const gpc_joint *joint, const tables *t, size_t i, size_t rows,
+                           int has_effects, const double *rho) {
+  const size_t k = joint->data->k, m = joint->m;
+  size_t pair = 0;
+  for (size_t a = 0; a < k; a++)
+    for (size_t b = 0; b <= a; b++, pair++) {
+      const double *ua = t->auk + m * a, *ub = t->auk + m * b;
+      double sum = gpc_dot(m, ua, ub) + (a == b ? rho[a] : 0.0);
+      if (has_effects) {
+        sum += t->cee[i + rows * pair];
+        for (size_t p = 0; p < m; p++)
+          sum += ua[p] * t->smx[i + rows * (p + m * b)] +
+                 ub[p] * t->smx[i + rows * (p + m * a)];
+      }
+      t->c[a + k * b] = t->c[b + k * a] = sum;
+    }
+}
+
+/* The sums that a row adds, apart from what is done for all rows of a block at once. */
+static void add_row(const gpc_joint *joint, size_t row, size_t i, size_t rows, double w,
+                    tables *t, gpc_joint_pass *pass) {
+  const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
+  const size_t label = (size_t)joint->data->label[row] - 1;
+  size_t pair = 0;
+  for (size_t a = 0; a < k; a++) {
+    const double pi = t->pi[a], rest = w * ((a == label ? 1.0 : 0.0) - pi);
+    const double spread = w * pi * (1.0 - pi);
+    const double *wts = t->wts + a * GPC_STENCIL * ROWS + i;
+    const size_t first = (size_t)t->first[a * ROWS + i];
+    for (size_t q = 0; q < GPC_STENCIL; q++) {
+      const double x = wts[q * ROWS];
+      pass->gc[first + q] += rest * x;
+      pass->v[first + q] += spread * x;
+      t->p[i + rows * (first + q)] += pi * x;
+    }
+    for (size_t f = 0; f < r; f++) {
+      const double y = w * pi * t->x[i + rows * f];
+      double *to = pass->hce + first + g * (a * r + f);
+      pass->ge[a * r + f] += rest * t->x[i + rows * f];
+      t->y[i + rows * (a * r + f)] = y;
+      for (size_t q = 0; q < GPC_STENCIL; q++)
+        to[q] += y * wts[q * ROWS];
+    }
+    for (size_t b = 0; b <= a; b++, pair++)
+      t->weighed[i + rows * pair] = w * (a == b ? pi - pi * pi : -pi * t->pi[b]);
+  }
+}
+
+/* H_ee from the packed sums. */
+static void unpack_hee(const gpc_joint *joint, const tables *t, double *hee) {
+  const size_t k = joint->data->k, r = joint->features.r, e = joint->e;
+  const size_t pairs = triangle(k);
+  size_t pair = 0;
+  for (size_t a = 0; a < k; a++)
+    for (size_t b = 0; b <= a; b++, pair++) {
+      size_t at = 0;
+      for (size_t i = 0; i < r; i++)
+        for (size_t j = 0; j <= i; j++, at++) {
+          const double h = t->hpacked[pair + pairs * at];
+          hee[a * r + i + e * (b * r + j)] = hee[a * r + j + e * (b * r + i)] = h;
+          hee[b * r + i + e * (a * r + j)] = hee[b * r + j + e * (a * r + i)] = h;
+        }
+    }
+}
+
+/* One block of rows. */
+static void pass_block(const gpc_joint *joint, const gpc_joint_point *point, size_t first,
+                       size_t rows, tables *t, gpc_joint_pass *pass) {
+  const gpc_gp_data *data = joint->data;
+  const size_t k = data->k, r = joint->features.r, m = joint->m, g = joint->nodes->g;
+  const size_t packed = triangle(r), pairs = triangle(k);
+  const int effects = point->has_effects;
+  read_rows(joint, first, rows, t);
+  gpc_gemm(0, 0, rows, k, r, 1.0, t->x, t->effects, 0.0, t->own);
+  if (effects) {
+    gpc_gemm(0, 0, rows, pairs, packed, 1.0, t->packed, t->pairs, 0.0, t->cee);
+    gpc_gemm(0, 0, rows, m * k, r, 1.0, t->x, t->cross, 0.0, t->smx);
+  }
+  memset(t->p, 0, rows * g * sizeof(double));
+  memset(t->y, 0, rows * joint->e * sizeof(double));
+  memset(t->weighed, 0, rows * pairs * sizeof(double));
+  for (size_t i = 0; i < rows; i++) {
+    const size_t row = first + i;
+    const double w = gpc_gp_weight(data, row);
+    double *rho = t->work + k;
+    if (w == 0.0)
+      continue;
+    for (size_t j = 0; j < k; j++) {
+      t->phi[j] =
+          interpolate(joint, pass->psi, t, i, j, 1, rho + j) + t->own[i + rows * j];
+      t->pi[j] = pass->pi[row + data->n * j];
+    }
+    row_covariance(joint, t, i, rows, effects, rho);
+    const double bound = gpc_tilt(k, t->phi, t->c, t->work, t->pi);
+    for (size_t j = 0; j < k; j++)
+      pass->pi[row + data->n * j] = t->pi[j];
+    pass->fit += w * (t->phi[data->label[row] - 1] - bound);
+    add_row(joint, row, i, rows, w, t, pass);
+    for (size_t j = 0; j < g; j++) /* sqrt(w) p, for Q = sum_n w p p' */
+      t->p[i + rows * j] *= sqrt(w);
+    for (size_t j = 0; j < joint->e; j++)
+      t->y[i + rows * j] /= sqrt(w);
+  }
+  gpc_gemm(1, 0, pairs, packed, rows, 1.0, t->weighed, t->packed, 1.0, t->hpacked);
+  gpc_gemm(1, 0, g, g, rows, -1.0, t->p, t->p, 1.0, pass->hcc);
+  gpc_gemm(1, 0, g, joint->e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
+}
+
+/* tr(H S): with the features A of the point, over m and e. */
+static double trace_hs(gpc_joint *joint, const gpc_joint_point *point, const double *a,
+                       const gpc_joint_pass *pass) {
+  const size_t g = joint->nodes->g, m = joint->m, e = joint->e, q = joint->q;
+  double *ha = room(joint, 18, g * m), *hm = room(joint, 19, m * m), sum = 0.0;
+  gpc_symm(g, m, pass->hcc, a, ha);
+  gpc_gemm(1, 0, m, m, g, 1.0, a, ha, 0.0, hm);
+  for (size_t j = 0; j < m; j++)
+    sum += gpc_dot(m, hm + m * j, point->cov + q * j);
+  if (!point->has_effects)
+    return sum;
+  double *ae = room(joint, 20, m * e);
+  gpc_gemm(1, 0, m, e, g, 1.0, a, pass->hce, 0.0, ae);
+  for (size_t j = 0; j < e; j++)
+    sum += 2.0 * gpc_dot(m, ae + m * j, point->cov + q * (m + j)) +
+           gpc_dot(e, pass->hee + e * j, point->cov + m + q * (m + j));
+  return sum;
+}
+
+gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
+                           gpc_joint_pass *pass) {
+  const size_t g = joint->nodes->g, m = joint->m, e = joint->e, n = joint->data->n;
+  const size_t k = joint->data->k, r = joint->features.r;
+  const gpc_prior prior = gpc_params_prior(&point->at, &joint->prior);
+  double *a = room(joint, 16, g * m), *rho = room(joint, 17, g), *au = room(joint, 21, g * m);
+  double *chol = room(joint, 22, 2 * m * m);
+  tables t;
+  gpc_basis basis = {.m = m,
+                     .w = point->at.inducing,
+                     .hyper = point->at.hyper,
+                     .chol = chol + m * m};
+  gpc_status status = gpc_basis_factor(&basis);
+  if (status == GPC_OK)
+    status = gpc_joint_divergence(joint, point);
+  for (size_t j = 0; j < m; j++)
+    memcpy(chol + m * j, point->cov + joint->q * j, m * sizeof(double));
+  if (status == GPC_OK)
+    status = gpc_chol(m, 0.0, chol);
+  if (status != GPC_OK)
+    return status;
+  gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
+  gpc_gemm(0, 0, g, 1, m, 1.0, a, point->at.q_mean, 0.0, pass->psi);
+  gpc_prior_add_smooth(&prior, g, joint->nodes->z, pass->psi);
+  gpc_gemm(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
+  get_tables(joint, &t);
+  t.au = au;
+  t.rho = rho;
+  for (size_t j = 0; j < k; j++)
+    for (size_t i = 0; i < r; i++)
+      t.effects[i + r * j] = point->effect[j * r + i];
+  if (point->has_effects)
+    set_covariance(joint, point, chol, &t);
+  pass->fit = 0.0;
+  memset(pass->gc, 0, g * sizeof(double));
+  memset(pass->ge, 0, e * sizeof(double));
+  memset(pass->v, 0, g * sizeof(double));
+  memset(pass->hcc, 0, g * g * sizeof(double));
+  memset(pass->hce, 0, g * e * sizeof(double));
+  memset(t.hpacked, 0, triangle(k) * triangle(r) * sizeof(double));
+  for (size_t first = 0; first < n; first += ROWS)
+    pass_block(joint, point, first, n - first < ROWS ? n - first : ROWS, &t, pass);
+  /* diag(sum_n w p_n): every row's omega sums to one, so that the sum of p over rows is
+   * y - gc */
+  for (size_t j = 0; j < g; j++)
+    pass->hcc[j + g * j] += joint->nodes->y[j] - pass->gc[j];
+  unpack_hee(joint, &t, pass->hee);
+  pass->trace = trace_hs(joint, point, a, pass);
+  pass->rho_v = gpc_dot(g, rho, pass->v);
+  point->elbo = pass->fit - point->kl + point->hyperprior;
+  return isfinite(point->elbo) ? GPC_OK : GPC_NOT_FINITE;
+}

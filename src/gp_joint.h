@@ -1,0 +1,117 @@
+/* gp_joint.h: the process and the classes' own effects together, eq. (28):
+ *
+ *   f_nk = slope z_nk + a(z_nk)'m + x_n'e_k,   m ~ N(0, I),  e_ki ~ N(0, tau_block(i)^2)
+ *
+ * with one Gaussian posterior N((m, e), S), S dense over both, and the tilted bound
+ * (tilt.h), which is a true lower bound of the evidence:
+ *
+ *   ELBO = sum_n w_n (phi_{n,y} - bound_n) - KL(q | p) + log hyperprior(tau)    eq. (31)
+ *
+ * All functions of a score live on the nodes of a line, as for the process alone. */
+#ifndef GPC_GP_JOINT_H
+#define GPC_GP_JOINT_H
+
+#include "class_features.h"
+#include "gp_nodes.h"
+#include "gp_params.h"
+#include "gp_stats.h"
+
+typedef struct {
+  const gpc_gp_data *data;
+  const gpc_memory *memory;
+  const gpc_nodes *nodes;
+  gpc_prior prior;
+  gpc_features features;
+  size_t m, e, q; /* inducing inputs; effects, k r; both */
+  int slope_free;
+  double slope_low, slope_high;
+  double tau_centre[GPC_BLOCKS], tau_sd; /* log tau ~ N(log centre, sd^2) */
+  int tau_free[GPC_BLOCKS];
+  gpc_buffer rooms[24];
+} gpc_joint;
+
+/* A point: everything that the model estimates. */
+typedef struct {
+  gpc_params at; /* hyper, slope, inducing, q_mean; q_cov is not looked at */
+  double tau[GPC_BLOCKS];
+  double *effect; /* [e] class k at k r */
+  double *cov;    /* [q x q] S: m first, then the effects */
+  int has_effects; /* 0: the effects are zero, and known to be */
+  double elbo, kl, hyperprior;
+} gpc_joint_point;
+
+/* What a pass leaves: F, and gradient and curvature of it. */
+typedef struct {
+  double fit;       /* F = sum_n w_n (phi_{n,y} - bound_n) */
+  double trace;     /* tr(H S) with the S of the pass, over m and e */
+  double rho_v;     /* sum_g rho_g v_g */
+  double *psi;      /* [g] process on the nodes */
+  double *gc, *ge;  /* [g], [e] gradient */
+  double *hcc;      /* [g x g] curvature between nodes */
+  double *hce;      /* [g x e] */
+  double *hee;      /* [e x e] */
+  double *v;        /* [g] sum_n,k w pi (1 - pi) omega */
+  double *pi;       /* [n x k] the tilted softmax, kept from pass to pass as a start */
+} gpc_joint_pass;
+
+void gpc_joint_point_get(const gpc_joint *joint, gpc_joint_point *point);
+void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
+                          gpc_joint_point *to);
+void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass);
+
+/* KL of the point's posterior and the log hyperprior. GPC_NOT_PD if S is not. */
+gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point);
+
+/* One pass at the point; sets point->elbo too. pass->pi must hold something on the
+ * simplex in every row. */
+gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
+                           gpc_joint_pass *pass);
+
+/* log tau's hyperprior and, unless NULL, its gradient. */
+double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *gradient);
+
+/* The surrogate of eq. (31) that a pass defines, eq. (32), as a function of
+ * h = (log s2, log l, log tau of every block that exists), with m, e, the slope and S at
+ * their best:
+ *
+ *   J = g'd - 1/2 scale d'H d - 1/2 m'm - 1/2 sum_j e_j^2 / tau_j^2 - 1/2 log|Q|
+ *       - sum_j log tau_j - 1/2 rho'v + log hyperprior,
+ *   Q = [I + A'H_cc A, A'H_ce; H_ec A, H_ee + diag(tau^-2)],   S = Q^-1,
+ *   d = (slope z + A m - psi0, e - e0).
+ *
+ * For Q (and S) H may be averaged with that of an earlier pass: S and the softmax feed
+ * back on each other, and would go to and fro. */
+typedef struct {
+  gpc_joint *joint;
+  const gpc_joint_pass *pass;
+  const gpc_joint_point *from;
+  gpc_joint_point *to;         /* what is solved for: hyper, tau, m, slope, e */
+  double mean_scale;           /* of H in the quadratic term */
+  const gpc_joint_pass *other; /* NULL, or the pass to average with */
+  double share;                /* of `pass` in that average */
+  struct gpc_joint_solution *solution; /* the last one; made by gpc_joint_begin() */
+} gpc_joint_surrogate;
+
+size_t gpc_joint_dim(const gpc_joint *joint);
+
+/* h of a point, and back. */
+void gpc_joint_get_h(const gpc_joint *joint, const gpc_joint_point *point, double *h);
+void gpc_joint_set_h(const gpc_joint *joint, const double *h, gpc_joint_point *point);
+
+/* Room for solutions. */
+struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint);
+
+/* J at h, and its gradient there: the functions of optim.h. self: gpc_joint_surrogate. */
+gpc_status gpc_joint_value(void *self, const double *h, double *value);
+void gpc_joint_gradient(void *self, double *g);
+
+/* S of the last solution into sur->to->cov. */
+void gpc_joint_cov(gpc_joint_surrogate *sur);
+
+/* What eq. (31) is at the point of the pass in terms of J: J + this is the bound that the
+ * surrogate foretells. */
+static inline double gpc_joint_constant(const gpc_joint_pass *pass) {
+  return pass->fit + 0.5 * pass->trace + 0.5 * pass->rho_v;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* gp_joint_predict.h: predictions of a process with class effects (gp_joint.h).
+ *
+ * The latent values of a row are Gaussian with mean phi_k = slope z_k + a(z_k)'m + x'e_k
+ * and covariance C = X S X' + diag(rho), S the joint covariance of (m, slope, e), eq.
+ * (33). Two classes are integrated by quadrature, eq. (25); more by the expansion of eq.
+ * (24) where that is good enough, and otherwise over a fixed set of normal points. */
+#ifndef GPC_GP_JOINT_PREDICT_H
+#define GPC_GP_JOINT_PREDICT_H
+
+#include "class_features.h"
+#include "gp_fitted.h"
+#include "gp_model.h"
+#include "gp_predict.h"
+#include "memory.h"
+
+typedef struct {
+  gpc_gp_fitted process; /* basis, prior, q_mean; its q_cov is not looked at */
+  gpc_features features;
+  const double *effect; /* [k r], class k at k r */
+  size_t slopes;        /* 1 if the slope is uncertain, else 0 */
+  const double *cov;    /* [size x size], size = m + slopes + k r: (m, slope, e) */
+} gpc_joint_fitted;
+
+/* p [n x k] of the rows of data. GPC_NOT_PD if the covariance is not. */
+gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fit,
+                             gpc_approx approx, const gpc_memory *memory, gpc_poll poll,
+                             void *poll_data, double *p);
+
+/* mean and var [n x k] of the latent values. */
+gpc_status gpc_joint_latent(const gpc_gp_data *data, const gpc_joint_fitted *fit,
+                            const gpc_memory *memory, gpc_poll poll, void *poll_data,
+                            double *mean, double *var);
+
+/* Draws in antithetic pairs: x [size x pairs] and noise [k x pairs] standard normal. With
+ * `all` [n x k x 2 pairs] every draw is kept, otherwise p [n x k] becomes their average.
+ */
+gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,
+                           size_t pairs, const double *x, const double *noise,
+                           const gpc_memory *memory, gpc_poll poll, void *poll_data,
+                           double *p, double *all);
+
+#endif

@@ -1,0 +1,45 @@
+/* tilt.c: see tilt.h. */
+#include "tilt.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_STEPS 200
+#define CLOSE 1e-9 /* of pi: the bound is then off by its square */
+#define SMALL_SPREAD 0.2
+
+double gpc_tilt(size_t k, const double *phi, const double *c, double *work, double *pi) {
+  double bound = 0.0;
+  for (int step = 0; step < MOST_STEPS; step++) {
+    double all = 0.0, spread = 0.0, top = -INFINITY, sum = 0.0, move = 0.0;
+    memset(work, 0, k * sizeof(double));
+    for (size_t j = 0; j < k; j++) { /* C a */
+      const double *column = c + j * k, a = pi[j];
+      for (size_t i = 0; i < k; i++)
+        work[i] += column[i] * a;
+    }
+    for (size_t i = 0; i < k; i++)
+      all += work[i] * pi[i];
+    for (size_t i = 0; i < k; i++) { /* eq. (30) */
+      const double d = c[i + i * k] - 2.0 * work[i] + all;
+      spread += pi[i] * d;
+      work[i] = phi[i] + 0.5 * d;
+      top = fmax(top, work[i]);
+    }
+    for (size_t i = 0; i < k; i++)
+      sum += work[i] = exp(work[i] - top);
+    bound = top + log(sum);
+    for (size_t i = 0; i < k; i++) {
+      work[i] /= sum;
+      move = fmax(move, fabs(work[i] - pi[i]));
+    }
+    if (move < CLOSE) {
+      memcpy(pi, work, k * sizeof(double));
+      break;
+    }
+    const double part = spread > SMALL_SPREAD ? 1.0 / (1.0 + 0.5 * spread) : 1.0;
+    for (size_t i = 0; i < k; i++)
+      pi[i] += part * (work[i] - pi[i]);
+  }
+  return bound;
+}

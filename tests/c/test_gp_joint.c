@@ -1,0 +1,357 @@
+/* Class effects: features, the tilted bound against quadrature, a pass against the
+ * definition and against differences, the surrogate's gradient, and a fit. */
+#include "cmemory.h"
+#include "ctest.h"
+#include "gp_effects.h"
+#include "gp_fit.h"
+#include "linalg.h"
+#include "tilt.h"
+
+static unsigned seed = 3;
+
+static double uniform(void) {
+  seed = seed * 1664525u + 1013904223u;
+  return ((seed >> 8) + 0.5) / 16777216.0;
+}
+
+static double normal(void) {
+  double radius = sqrt(-2.0 * log(uniform()));
+  return radius * cos(6.283185307179586 * uniform());
+}
+
+static double *got(size_t n) { return gpc_get_doubles(&cmemory, n); }
+
+/* Features --------------------------------------------------------------------------- */
+
+static void test_features(void) {
+  const int all[GPC_BLOCKS] = {1, 1, 1};
+  gpc_features f = gpc_features_make(4, all, 2.0, 0.5, -3.0, 5.0);
+  CHECK(f.r == 7 && f.first[GPC_MATRIX] == 1 && f.count[GPC_SOFTMAX] == 3);
+  double z[4] = {1.0, -2.0, 0.5, 0.5}, copy[4], work[4], x[7], sum = 0.0;
+  memcpy(copy, z, sizeof z);
+  gpc_features_row(&f, copy, work, x);
+  CHECK(x[0] == 1.0);
+  for (int i = 1; i < 4; i++) /* contrasts keep lengths */
+    sum += x[i] * x[i];
+  CHECK_REL(sum, (1.0 + 4.0 + 0.5) / 4.0, 1e-14);
+  CHECK_REL(x[1], (-2.0 - 1.0) / sqrt(2.0) / 2.0, 1e-14);
+  CHECK(gpc_features_block(&f, 0) == GPC_OFFSET && gpc_features_block(&f, 3) == GPC_MATRIX);
+  CHECK(gpc_features_block(&f, 4) == GPC_SOFTMAX);
+  /* scores beyond what was seen are held there */
+  double far[4] = {9.0, -3.0, -3.0, -3.0}, held[4] = {5.0, -3.0, -3.0, -3.0}, y[7];
+  for (int i = 0; i < 4; i++)
+    held[i] -= -1.0;
+  gpc_features wide = f;
+  wide.low = -1e9;
+  wide.high = 1e9;
+  gpc_features_row(&f, far, work, x);
+  gpc_features_row(&wide, held, work, y);
+  for (int i = 0; i < 7; i++)
+    CHECK_NEAR(x[i], y[i], 1e-14);
+  gpc_features two = gpc_features_make(2, all, 1.0, 1.5, -9.0, 9.0);
+  double d[2] = {-1.0, 1.0}, minus[2] = {1.0, -1.0};
+  CHECK(two.r == 2);
+  gpc_features_row(&two, d, work, x);
+  CHECK_REL(x[1], log(1.0 + exp(3.0)) + log(1.0 + exp(-3.0)) - 2.0 * log(2.0), 1e-13);
+  gpc_features_row(&two, minus, work, y);
+  CHECK(x[1] == y[1]);
+}
+
+/* The tilted bound ------------------------------------------------------------------- */
+
+/* E log(1 + exp(d)) for d ~ N(mean, var), by a fine grid. */
+static double expected(double mean, double var) {
+  double sum = 0.0, total = 0.0;
+  for (int i = -4000; i <= 4000; i++) {
+    double x = i * 0.0025, w = exp(-0.5 * x * x), d = mean + sqrt(var) * x;
+    sum += w * (d > 0.0 ? d + log1p(exp(-d)) : log1p(exp(d)));
+    total += w;
+  }
+  return sum / total;
+}
+
+static void test_tilt(void) {
+  for (int trial = 0; trial < 200; trial++) {
+    double l[3] = {3.0 * uniform(), normal(), 3.0 * uniform()}, phi[2], pi[2], work[2];
+    double c[4] = {l[0] * l[0], l[0] * l[1], l[0] * l[1], l[1] * l[1] + l[2] * l[2]};
+    phi[0] = 2.0 * normal();
+    phi[1] = 2.0 * normal();
+    pi[0] = uniform();
+    pi[1] = 1.0 - pi[0];
+    double bound = gpc_tilt(2, phi, c, work, pi), least = INFINITY;
+    double exact = phi[0] + expected(phi[1] - phi[0], c[0] - 2.0 * c[1] + c[3]);
+    CHECK(bound >= exact - 1e-9);
+    for (int i = 0; i <= 1000; i++) { /* no other a does better */
+      double a = i / 1000.0, d1, d2, all;
+      all = (1 - a) * (1 - a) * c[0] + 2 * a * (1 - a) * c[1] + a * a * c[3];
+      d1 = c[0] - 2 * ((1 - a) * c[0] + a * c[1]) + all;
+      d2 = c[3] - 2 * ((1 - a) * c[1] + a * c[3]) + all;
+      double u = phi[0] + d1 / 2, v = phi[1] + d2 / 2, top = fmax(u, v);
+      least = fmin(least, top + log(exp(u - top) + exp(v - top)));
+    }
+    CHECK(bound <= least + 1e-9);
+    CHECK_NEAR(pi[0] + pi[1], 1.0, 1e-12);
+  }
+}
+
+/* A pass ----------------------------------------------------------------------------- */
+
+#define N 40
+#define M 6
+
+typedef struct {
+  double z[N * 4], w[N];
+  int label[N], arg[N];
+  gpc_gp_data data;
+  gpc_ruler ruler;
+  gpc_joint joint;
+  gpc_joint_point point;
+  gpc_joint_pass pass;
+} problem;
+
+static void make_problem(size_t k, problem *p) {
+  for (size_t i = 0; i < N; i++) {
+    double mean = 0.0;
+    for (size_t j = 0; j < k; j++)
+      mean += p->z[i + N * j] = 2.0 * normal();
+    for (size_t j = 0; j < k; j++)
+      p->z[i + N * j] -= mean / (double)k;
+    p->label[i] = 1 + (int)((double)k * uniform());
+    p->w[i] = i % 7 == 3 ? 0.0 : 0.5 + uniform();
+  }
+  p->data = (gpc_gp_data){.n = N,
+                          .k = k,
+                          .z = p->z,
+                          .floor = -INFINITY,
+                          .label = p->label,
+                          .w = p->w,
+                          .threads = 1};
+  const int wanted[GPC_BLOCKS] = {1, 1, 1};
+  const gpc_gp_range range = {
+      .lowest = -8.0, .highest = 8.0, .bulk_low = -8.0, .bulk_high = 8.0};
+  p->joint = (gpc_joint){.data = &p->data,
+                         .memory = &cmemory,
+                         .prior = {.mean = GPC_MEAN_LINEAR},
+                         .features = gpc_features_make(k, wanted, 1.7, 0.6, -8.0, 8.0),
+                         .m = M,
+                         .slope_free = 1,
+                         .slope_low = 1e-3,
+                         .slope_high = 100.0,
+                         .tau_centre = {0.3, 0.1, 0.3},
+                         .tau_sd = 1.0,
+                         .tau_free = {1, 1, 1}};
+  CHECK(gpc_ruler_lay(&p->data, &p->joint.prior, &range, 0, &cmemory, &p->ruler));
+  p->joint.nodes = gpc_ruler_nodes(&p->ruler, 4.0 / 8.0);
+  p->joint.e = k * p->joint.features.r;
+  p->joint.q = M + p->joint.e;
+  gpc_joint_point_get(&p->joint, &p->point);
+  gpc_joint_pass_get(&p->joint, &p->pass);
+  p->pass.pi = got(N * k);
+  for (size_t i = 0; i < N * k; i++)
+    p->pass.pi[i] = 1.0 / (double)k;
+  p->point.at.hyper = (gpc_hyper){.s2 = 0.8, .l = 4.0, .sn2 = 1e-6};
+  p->point.at.slope = 0.7;
+  for (size_t i = 0; i < M; i++) {
+    p->point.at.inducing[i] = -8.0 + 16.0 * (double)i / (M - 1.0);
+    p->point.at.q_mean[i] = 0.3 * normal();
+  }
+  p->point.tau[0] = 0.5;
+  p->point.tau[1] = 0.2;
+  p->point.tau[2] = 0.4;
+  for (size_t i = 0; i < p->joint.e; i++)
+    p->point.effect[i] = 0.2 * normal();
+  const size_t q = p->joint.q; /* S = 0.1 I + a random low-rank part */
+  double *root = got(q * 3);
+  for (size_t i = 0; i < 3 * q; i++)
+    root[i] = 0.15 * normal();
+  gpc_gemm(0, 1, q, q, 3, 1.0, root, root, 0.0, p->point.cov);
+  for (size_t i = 0; i < q; i++)
+    p->point.cov[i + q * i] += 0.1;
+  p->point.has_effects = 1;
+}
+
+/* F by the definition: every row's design matrix, C = X S X' + diag(rho), its tilt. */
+static double slow_fit(problem *p) {
+  const size_t k = p->data.k, r = p->joint.features.r, q = p->joint.q;
+  double *x = got(k * q), *xs = got(k * q), *c = got(k * k), z[4], work[4], f[16];
+  double a[4 * M], rho[4], phi[4], pi[4], sum = 0.0;
+  gpc_basis basis = {.m = M,
+                     .w = p->point.at.inducing,
+                     .hyper = p->point.at.hyper,
+                     .chol = got(M * M)};
+  CHECK(gpc_basis_factor(&basis) == GPC_OK);
+  for (size_t i = 0; i < N; i++) {
+    for (size_t j = 0; j < k; j++)
+      z[j] = p->z[i + N * j];
+    gpc_basis_eval(&basis, k, z, a, rho);
+    double copy[4];
+    memcpy(copy, z, sizeof z);
+    gpc_features_row(&p->joint.features, copy, work, f);
+    memset(x, 0, k * q * sizeof(double));
+    for (size_t j = 0; j < k; j++) {
+      phi[j] = p->point.at.slope * z[j];
+      for (size_t s = 0; s < M; s++) {
+        x[j + k * s] = a[j + k * s];
+        phi[j] += a[j + k * s] * p->point.at.q_mean[s];
+      }
+      for (size_t s = 0; s < r; s++) {
+        x[j + k * (M + j * r + s)] = f[s];
+        phi[j] += f[s] * p->point.effect[j * r + s];
+      }
+      pi[j] = 1.0 / (double)k;
+    }
+    gpc_gemm(0, 0, k, q, q, 1.0, x, p->point.cov, 0.0, xs);
+    gpc_gemm(0, 1, k, k, q, 1.0, xs, x, 0.0, c);
+    for (size_t j = 0; j < k; j++)
+      c[j + k * j] += rho[j];
+    sum += p->w[i] * (phi[p->label[i] - 1] - gpc_tilt(k, phi, c, work, pi));
+  }
+  return sum;
+}
+
+static void test_pass(void) {
+  for (size_t k = 2; k <= 4; k++) {
+    problem *p = cmemory_get(NULL, sizeof *p);
+    make_problem(k, p);
+    const size_t e = p->joint.e, q = p->joint.q, g = p->joint.nodes->g;
+    CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+    CHECK_REL(p->pass.fit, slow_fit(p), 1e-8);
+    CHECK(p->point.elbo < p->pass.fit && p->point.kl > 0.0);
+    const double h = 1e-5;
+    for (size_t j = 0; j < e; j += 3) { /* gradient in the effects */
+      double here = p->point.effect[j], up, down;
+      p->point.effect[j] = here + h;
+      up = slow_fit(p);
+      p->point.effect[j] = here - h;
+      down = slow_fit(p);
+      p->point.effect[j] = here;
+      CHECK_NEAR(p->pass.ge[j], (up - down) / (2.0 * h), 1e-6);
+    }
+    double *a = got(g * M), *rho = got(g), *ha = got(g * M), *hm = got(M * M);
+    gpc_basis basis = {.m = M,
+                       .w = p->point.at.inducing,
+                       .hyper = p->point.at.hyper,
+                       .chol = got(M * M)};
+    CHECK(gpc_basis_factor(&basis) == GPC_OK);
+    gpc_basis_eval(&basis, g, p->joint.nodes->z, a, rho);
+    for (size_t j = 0; j < M; j++) { /* in m */
+      double here = p->point.at.q_mean[j], up, down;
+      p->point.at.q_mean[j] = here + h;
+      up = slow_fit(p);
+      p->point.at.q_mean[j] = here - h;
+      down = slow_fit(p);
+      p->point.at.q_mean[j] = here;
+      CHECK_NEAR(gpc_dot(g, a + g * j, p->pass.gc), (up - down) / (2.0 * h), 1e-6);
+    }
+    /* in S: dF/dS = -1/2 H, for entries of m, of e and between them */
+    gpc_symm(g, M, p->pass.hcc, a, ha);
+    gpc_gemm(1, 0, M, M, g, 1.0, a, ha, 0.0, hm);
+    const size_t entries[][2] = {{1, 1}, {2, 4}, {M, M}, {M + 1, M + e - 1}, {3, M + 2}, {0, M + e - 1}};
+    for (size_t t = 0; t < 6; t++) {
+      const size_t i = entries[t][0], j = entries[t][1];
+      double want = i < M && j < M ? hm[i + M * j]
+                    : i < M        ? gpc_dot(g, a + g * i, p->pass.hce + g * (j - M))
+                                   : p->pass.hee[i - M + e * (j - M)];
+      double up, down;
+      p->point.cov[i + q * j] += h;
+      if (i != j)
+        p->point.cov[j + q * i] += h;
+      up = slow_fit(p);
+      p->point.cov[i + q * j] -= 2.0 * h;
+      if (i != j)
+        p->point.cov[j + q * i] -= 2.0 * h;
+      down = slow_fit(p);
+      p->point.cov[i + q * j] += h;
+      if (i != j)
+        p->point.cov[j + q * i] += h;
+      CHECK_NEAR(-0.5 * want * (i == j ? 1.0 : 2.0), (up - down) / (2.0 * h), 2e-6);
+    }
+    cmemory_end();
+  }
+}
+
+/* The surrogate ---------------------------------------------------------------------- */
+
+static void test_surrogate(void) {
+  for (int hard = 0; hard < 2; hard++)
+    for (size_t k = 2; k <= 3; k++) {
+      problem *p = cmemory_get(NULL, sizeof *p);
+      make_problem(k, p);
+      CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+      gpc_joint_point to;
+      gpc_joint_pass other;
+      gpc_joint_point_get(&p->joint, &to);
+      gpc_joint_point_copy(&p->joint, &p->point, &to);
+      gpc_joint_pass_get(&p->joint, &other);
+      other.pi = p->pass.pi;
+      if (hard) { /* another pass, to average with */
+        to.at.slope = 1.1;
+        CHECK(gpc_joint_visit(&p->joint, &to, &other) == GPC_OK);
+        gpc_joint_point_copy(&p->joint, &p->point, &to);
+        CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+      }
+      gpc_joint_surrogate sur = {.joint = &p->joint,
+                                 .pass = &p->pass,
+                                 .from = &p->point,
+                                 .to = &to,
+                                 .mean_scale = hard ? 1.3 : 1.0,
+                                 .other = hard ? &other : NULL,
+                                 .share = 0.4,
+                                 .solution = gpc_joint_begin(&p->joint)};
+      const size_t dim = gpc_joint_dim(&p->joint);
+      CHECK(dim == (k == 2 ? 4 : 5));
+      double h[5], g[5], value, up, down;
+      gpc_joint_get_h(&p->joint, &p->point, h);
+      h[2] += 0.4;
+      CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
+      gpc_joint_gradient(&sur, g);
+      for (size_t i = 0; i < dim; i++) {
+        const double here = h[i], step = 1e-4;
+        h[i] = here + step;
+        CHECK(gpc_joint_value(&sur, h, &up) == GPC_OK);
+        h[i] = here - step;
+        CHECK(gpc_joint_value(&sur, h, &down) == GPC_OK);
+        h[i] = here;
+        CHECK_NEAR(g[i], (up - down) / (2.0 * step), 1e-5 * fmax(1.0, fabs(g[i])));
+      }
+      cmemory_end();
+    }
+}
+
+/* At a fixed point of steps at given variances the surrogate foretells the bound itself.
+ */
+static void test_fixed_point(void) {
+  problem *p = cmemory_get(NULL, sizeof *p);
+  make_problem(3, p);
+  gpc_joint_point to;
+  double h[5], value;
+  gpc_joint_point_get(&p->joint, &to);
+  gpc_joint_get_h(&p->joint, &p->point, h);
+  struct gpc_joint_solution *solution = gpc_joint_begin(&p->joint);
+  double before = -INFINITY;
+  for (int step = 0; step < 30; step++) {
+    CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+    before = p->point.elbo;
+    gpc_joint_point_copy(&p->joint, &p->point, &to);
+    gpc_joint_surrogate sur = {.joint = &p->joint,
+                               .pass = &p->pass,
+                               .from = &p->point,
+                               .to = &to,
+                               .mean_scale = 1.0,
+                               .solution = solution};
+    CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
+    gpc_joint_cov(&sur);
+    gpc_joint_point_copy(&p->joint, &to, &p->point);
+  }
+  CHECK_NEAR(value + gpc_joint_constant(&p->pass), before, 1e-8);
+  cmemory_end();
+}
+
+int main(void) {
+  test_features();
+  test_tilt();
+  test_pass();
+  test_surrogate();
+  test_fixed_point();
+  return CTEST_END();
+}

@@ -266,16 +266,14 @@ gp_start_slope <- function(guess, mean, held, sep, start, width) {
 gp_shape <- function(fit, data, z, scale) {
   at <- seq(fit$range[1], fit$range[2], length.out = 400)
   if (fit$mean == "log") at <- pmax(at, if (is.null(fit$floor)) .Machine$double.xmin else fit$floor)
-  map <- .Call(C_gp_latent, at, fit$inducing, unname(fit$hyper), fit$q_mean, fit$q_cov,
-    fit$mean == "log")$mean
+  map <- .Call(C_gp_latent, fit, at)$mean
   monotone <- all(diff(map) >= 0)
   changed <- 0L
   if (!monotone) {
     floor <- if (is.null(fit$floor)) (if (data$input == "probs") .Machine$double.xmin else 0) else fit$floor
-    floor <- scale(floor)
-    at <- .Call(C_gp_centre, z, floor, fit$center, -Inf, Inf, 1L)
-    probs <- .Call(C_gp_predict, z, floor, at$shift, fit$inducing, unname(fit$hyper),
-      fit$q_mean, fit$q_cov, fit$mean == "log", 0L, 1L)
+    at <- list(z = z, floor = scale(floor))
+    at$shift <- .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), 1L)$shift
+    probs <- .Call(C_gp_predict, fit, at, 0L, 1L)
     changed <- sum(scan_rows(probs)$arg != data$scan$arg)
   }
   list(monotone = monotone, changed = changed)

@@ -12,9 +12,9 @@
 #define GPC_GP_MODEL_H
 
 #include "gp_basis.h"
+#include "gp_prior.h"
 #include "gpc.h"
 
-typedef enum { GPC_MEAN_LINEAR, GPC_MEAN_LOG } gpc_mean; /* identity: linear, slope 1 */
 typedef enum { GPC_COV_FULL, GPC_COV_DIAG } gpc_cov;
 
 typedef struct {

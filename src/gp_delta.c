@@ -5,6 +5,7 @@
  * the terms with rho only with_residual. h_k = C_kk - 2 (C s)_k below, so that D_k = h_k +
  * s'C s. */
 #include "gp_delta.h"
+#include "gp_design.h"
 
 #include <float.h>
 #include <string.h>
@@ -23,7 +24,8 @@ void gpc_gp_delta_take(const gpc_gp_lookup *lookup, size_t k, const gpc_memory *
       .mass = few ? NULL : gpc_take(memory, ROWS * lookup->nodes),
       .bbar = gpc_take(memory, ROWS * lookup->rank),
       .feature = few ? gpc_take(memory, k * lookup->rank) : NULL,
-      .h = few ? gpc_take(memory, k * ROWS) : NULL,
+      .h = gpc_take(memory, few ? k * ROWS : lookup->nodes),
+      .sum = gpc_take(memory, 2 * GPC_GP_DESIGN_PAIRS),
   };
 }
 
@@ -35,7 +37,8 @@ static inline double next_terms(double d) { return d * d * (1.0 + 0.125 * d * d)
 
 /* worst = max_k s_k next_terms(D_k), mean = sum_k s_k next_terms(D_k), top = max_k s_k. */
 static int too_large(double worst, double mean, double top, double dbar) {
-  return worst + top * mean > 8.0 * DELTA_ERROR || dbar > LARGEST_MEAN_D;
+  const double most = worst > top * mean ? worst : top * mean;
+  return most > 8.0 * DELTA_ERROR || dbar > LARGEST_MEAN_D;
 }
 
 /* The nodes between which the scores of row i lie, `from` up to but without `to`. */
@@ -82,12 +85,14 @@ static void spread_mass(const gpc_gp_lookup *lookup, gpc_gp_block *block, double
 /* phi of a score beside a node may be higher than at the node. */
 #define SLACK 0.5
 
-/* Many scores, row i: bbar follows from the mass on the nodes, which becomes h there (c left
- * out with_residual, when it is looked up by score). Returns sum_k s_k h_k. With `next`: its
- * [0] and [1] are worst and mean of too_large(), judged on the nodes: no class there is
- * likelier than a score at the node would be, nor than twice what lies on it. */
+/* Many scores, row i: bbar follows from mass [nodes] of the row, and h [nodes] where there is
+ * some (c left out with_residual, when it is looked up by score); h may be mass itself.
+ * Returns sum_k s_k h_k. With `next`: its [0] and [1] are worst and mean of too_large(),
+ * judged on the nodes: no class there is likelier than a score at the node would be, nor than
+ * twice what lies on it. */
 static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block, size_t i,
-                         double *mass, double *bbar, double *quad, double *next) {
+                         const double *mass, double *bbar, double *quad, double *next,
+                         double *h) {
   const size_t rank = lookup->rank;
   const double inv = block->inv[i];
   size_t from, end;
@@ -107,17 +112,17 @@ static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
     const double here = mass[g] * inv;
     if (here == 0.0)
       continue; /* no score looks at it, or only those without weight or probability */
-    const double h = (block->with_residual ? 0.0 : lookup->node_c[g]) -
-                     2.0 * dot(rank, bbar, lookup->node + g * rank);
-    hbar += here * h;
+    const double value = (block->with_residual ? 0.0 : lookup->node_c[g]) -
+                         2.0 * dot(rank, bbar, lookup->node + g * rank);
+    hbar += here * value;
     if (next) {
       const double phi = lookup->node_phi[g] + SLACK - block->top[i];
       const double s = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv;
-      const double terms = next_terms(h + *quad), most = s < 2.0 * here ? s : 2.0 * here;
+      const double terms = next_terms(value + *quad), most = s < 2.0 * here ? s : 2.0 * here;
       next[0] = most * terms > next[0] ? most * terms : next[0];
       next[1] += here * terms;
     }
-    mass[g] = h;
+    h[g] = value;
   }
   return hbar;
 }
@@ -149,24 +154,59 @@ static double h_direct(const gpc_gp_lookup *lookup, const gpc_gp_block *block, s
   return hbar;
 }
 
+/* Linear interpolation of exp(d) between nodes raises it by an eighth of the variance of d
+ * from one to the next, relatively (and so does that of D in eq. (24)). Most of that is
+ * common to the classes of a row and cancels. Rows with more than this are integrated with
+ * cubic interpolation instead. */
+#define LINEAR_ERROR 1e-3
+
+static int linear_will_do(const gpc_gp_lookup *lookup, size_t from, size_t end,
+                          const double *mass) {
+  double error = 0.0;
+  for (size_t g = from; g < end; g++)
+    error += 0.125 * mass[g] * lookup->node_step[g];
+  return error < LINEAR_ERROR;
+}
+
+/* Row i: mass [nodes] becomes the factor of exp(phi - top) in its probabilities: inv (1 + (D
+ * - mean of D) / 2) by eq. (24), or inv F by integration. Returns 1 if that is needed and
+ * has not been done. */
+static int factor_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions,
+                           const gpc_gp_block *block, size_t i, gpc_gp_delta_work *work,
+                           double *mass) {
+  const double inv = block->inv[i];
+  double *h = work->h, next[2] = {0.0, 0.0}, quad;
+  const double hbar = h_on_nodes(lookup, block, i, mass, work->bbar, &quad, next, h);
+  const int needed = too_large(next[0], next[1], inv, hbar + quad);
+  size_t from, end;
+  nodes_of(block, i, &from, &end);
+  if (needed && functions && functions->on_nodes) {
+    for (size_t g = from; g < end; g++)
+      mass[g] *= inv;
+    if (linear_will_do(lookup, from, end, mass)) {
+      gpc_gp_average_nodes(functions, from, end, mass, work->sum, h);
+      for (size_t g = from; g < end; g++)
+        mass[g] = inv * h[g];
+      return 0;
+    }
+  }
+  for (size_t g = from; g < end; g++)
+    mass[g] = mass[g] == 0.0 ? 0.0 : inv * (1.0 + 0.5 * (h[g] - hbar));
+  return needed;
+}
+
 /* Many scores, no residual and a smooth mean: in a row, probability and correction are
- * functions of the score, so that on the nodes h becomes the whole factor inv (1 + (D -
- * mean of D) / 2) of eq. (24), and the error is judged there as well. */
-static void delta_on_nodes(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *block,
-                           gpc_gp_delta_work *work, double *p, int *needs_integration) {
+ * functions of the score, so that all but one multiplication is done on the nodes, and the
+ * error is judged there as well. */
+static void delta_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions,
+                           size_t n, gpc_gp_block *block, gpc_gp_delta_work *work,
+                           double *p, int *needs_integration) {
   const size_t nodes = lookup->nodes, rows = block->rows;
   const double smallest = DBL_MIN; /* no probability is exactly 0 */
   spread_mass(lookup, block, work->mass);
-  for (size_t i = 0; i < rows; i++) {
-    double *factor = work->mass + i * nodes, next[2] = {0.0, 0.0}, quad;
-    const double hbar = h_on_nodes(lookup, block, i, factor, work->bbar, &quad, next);
-    size_t from, end;
-    nodes_of(block, i, &from, &end);
-    for (size_t g = from; g < end; g++)
-      factor[g] = block->inv[i] * (1.0 + 0.5 * (factor[g] - hbar));
+  for (size_t i = 0; i < rows; i++)
     needs_integration[block->first + i] =
-        too_large(next[0], next[1], block->inv[i], hbar + quad);
-  }
+        factor_on_nodes(lookup, functions, block, i, work, work->mass + i * nodes);
   for (size_t j = 0; j < block->k; j++) {
     const double *e = block->e + j * ROWS;
     const float *u = block->u + j * ROWS;
@@ -194,9 +234,9 @@ static void add_residual(const gpc_gp_block *block, double *quad, double *dbar) 
 static void h_of_class(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
                        const gpc_gp_delta_work *work, size_t j, double *h) {
   const size_t rows = block->rows, at = j * ROWS;
-  if (work->h)
+  if (!work->mass)
     memcpy(h, work->h + at, rows * sizeof(double));
-  for (size_t i = 0; i < rows && !work->h; i++) {
+  for (size_t i = 0; i < rows && work->mass; i++) {
     const double *mass = work->mass + i * lookup->nodes + block->node[at + i];
     h[i] = mass[0] + (double)block->u[at + i] * (mass[1] - mass[0]);
   }
@@ -215,11 +255,11 @@ static void delta_by_class(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *
     spread_mass(lookup, block, work->mass);
   else
     gpc_gp_block_sums(block);
-  for (size_t i = 0; i < rows; i++)
-    dbar[i] = work->mass ? h_on_nodes(lookup, block, i, work->mass + i * nodes, work->bbar,
-                                      quad + i, NULL)
-                         : h_direct(lookup, block, i, work->feature, work->h, work->bbar,
-                                    quad + i);
+  for (size_t i = 0; i < rows; i++) {
+    double *mass = work->mass ? work->mass + i * nodes : NULL;
+    dbar[i] = mass ? h_on_nodes(lookup, block, i, mass, work->bbar, quad + i, NULL, mass)
+                   : h_direct(lookup, block, i, work->feature, work->h, work->bbar, quad + i);
+  }
   if (block->with_residual)
     add_residual(block, quad, dbar);
   for (size_t i = 0; i < rows; i++)
@@ -242,10 +282,11 @@ static void delta_by_class(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *
         too_large(worst[i], mean[i], block->inv[i], dbar[i]);
 }
 
-void gpc_gp_delta(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *block,
-                  gpc_gp_delta_work *work, double *p, int *needs_integration) {
+void gpc_gp_delta(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions, size_t n,
+                  gpc_gp_block *block, gpc_gp_delta_work *work, double *p,
+                  int *needs_integration) {
   if (work->mass && !block->with_residual && lookup->smooth_mean)
-    delta_on_nodes(lookup, n, block, work, p, needs_integration);
+    delta_on_nodes(lookup, functions, n, block, work, p, needs_integration);
   else
     delta_by_class(lookup, n, block, work, p, needs_integration);
 }

@@ -11,23 +11,27 @@
 #ifndef GPC_GP_DELTA_H
 #define GPC_GP_DELTA_H
 
-#include "gp_block.h"
+#include "gp_integrate.h"
 
 /* Work space for blocks of k classes. */
 typedef struct {
   double *mass;    /* [GPC_GP_ROWS][nodes] */
   double *bbar;    /* [GPC_GP_ROWS][rank] sum_k s_k b(z_k) */
   double *feature; /* [k][rank] of one row */
-  double *h;       /* [k][GPC_GP_ROWS] C_kk - 2 (C s)_k, with few scores only */
+  double *h;       /* C_kk - 2 (C s)_k: [k][GPC_GP_ROWS] with few scores, else [nodes] */
+  double *sum;     /* [2 PAIRS] of gpc_gp_average_nodes() */
 } gpc_gp_delta_work;
 
 void gpc_gp_delta_take(const gpc_gp_lookup *lookup, size_t k, const gpc_memory *memory,
                        gpc_gp_delta_work *work);
 
-/* p [n x k] of the rows of a block that has been read (its e is overwritten), and
- * needs_integration [n]. Without block->with_residual, rho(z_k) is left out but for its
- * part in c: right where the block's scores are on the residual-free stretch. */
-void gpc_gp_delta(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *block,
-                  gpc_gp_delta_work *work, double *p, int *needs_integration);
+/* p [n x k] of the rows of a block that has been read (its exponentials and inv are left
+ * behind), and needs_integration [n]. Without block->with_residual, rho(z_k) is left out but
+ * for its part in c: right where the block's scores are on the residual-free stretch. With
+ * functions (or NULL) rows that need it are integrated, and not marked, where that costs
+ * little: by way of the nodes, with many scores and a smooth mean. */
+void gpc_gp_delta(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions, size_t n,
+                  gpc_gp_block *block, gpc_gp_delta_work *work, double *p,
+                  int *needs_integration);
 
 #endif

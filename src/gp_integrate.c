@@ -1,6 +1,5 @@
 /* gp_integrate.c: see gp_integrate.h. */
 #include "gp_integrate.h"
-#include "fastexp.h"
 #include "gp_design.h"
 #include "linalg.h"
 
@@ -8,17 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#define ROWS GPC_GP_ROWS
 #define PAIRS GPC_GP_DESIGN_PAIRS
 #define DRAWS (2 * PAIRS) /* functions: phi + d, then phi - d */
-
-/* The fixed functions, tabulated. */
-typedef struct {
-  size_t nodes;
-  int on_nodes;  /* exp(d) may be interpolated between nodes */
-  double *dev;   /* [nodes][PAIRS] d = b'x */
-  double *grow;  /* [nodes][DRAWS] exp(d), then exp(-d); if on_nodes */
-  double *noise; /* [residuals][PAIRS] */
-} functions;
 
 /* Cubic interpolation of exp(d) between nodes is off by about (3 / 128) E d'^4 = 0.07 v^2,
  * v the variance of d from one node to the next: 7e-4 of a probability at the most, where
@@ -26,7 +17,7 @@ typedef struct {
  * but its result is not: d would have to rise by 2.3 from node to node, seven standard
  * deviations.) */
 #define LARGEST_STEP_VAR 0.1
-#define MOST_NODES 20000 /* 80 MB of tables; a fit of 64 inducing inputs has below 1000 */
+#define MOST_NODES 20000 /* 120 MB of tables; a fit of 64 inducing inputs has below 1000 */
 #define LARGEST_DEV 300.0 /* beyond any sensible function, but exp() stays finite */
 
 static inline double hold(double d) {
@@ -34,59 +25,21 @@ static inline double hold(double d) {
   return d > LARGEST_DEV ? LARGEST_DEV : d;
 }
 
-/* Work space of one thread. */
-typedef struct {
-  double *s, *place, *sd; /* [k] probabilities, places on the table, sqrt(rho) */
-  double *mass, *factor;  /* [nodes] */
-  int *used;              /* [nodes] a score lies beside it */
-  double *sum;            /* [DRAWS] */
-  double *own;            /* [DRAWS] exponentials of one score */
-} row_work;
-
-static row_work take_row_work(size_t k, size_t nodes, const gpc_memory *memory) {
-  return (row_work){
-      .s = gpc_take(memory, k),
-      .place = gpc_take(memory, k),
-      .sd = gpc_take(memory, k),
-      .mass = gpc_take(memory, nodes),
-      .factor = gpc_take(memory, nodes),
-      .used = gpc_take_int(memory, nodes),
-      .sum = gpc_take(memory, DRAWS),
-      .own = gpc_take(memory, DRAWS),
-  };
-}
-
-/* The largest number of a chosen row's scores whose residual matters. */
-static size_t most_residuals(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                             const int *chosen) {
-  size_t most = 0;
-  for (size_t i = 0; i < data->n; i++) {
-    size_t count = 0;
-    for (size_t j = 0; j < data->k && chosen[i]; j++)
-      count += (size_t)gpc_gp_has_residual(
-          lookup, gpc_gp_place(lookup, gpc_gp_score(data, i, j)));
-    most = count > most ? count : most;
-  }
-  return most;
-}
-
-static functions tabulate(const gpc_gp_lookup *lookup, size_t residuals,
-                          const gpc_memory *memory) {
+gpc_gp_functions gpc_gp_functions_make(const gpc_gp_lookup *lookup,
+                                       const gpc_memory *memory) {
   const size_t rank = lookup->rank, nodes = lookup->nodes;
   const int on_nodes = lookup->step_var <= LARGEST_STEP_VAR && nodes <= MOST_NODES;
-  functions f = {
+  const size_t exact = GPC_GP_DESIGN_EXACT;
+  gpc_gp_functions f = {
       .nodes = nodes,
+      .rank = rank,
       .on_nodes = on_nodes,
+      .x = gpc_take(memory, rank * PAIRS),
       .dev = gpc_take(memory, nodes * PAIRS),
       .grow = on_nodes ? gpc_take(memory, nodes * DRAWS) : NULL,
-      .noise = gpc_take(memory, residuals * PAIRS),
   };
-  double *x = gpc_take(memory, rank * PAIRS);
-  gpc_gp_design_functions(
-      rank, gpc_take(memory, (PAIRS + GPC_GP_DESIGN_EXACT) * GPC_GP_DESIGN_EXACT), x);
-  for (size_t j = 0; j < residuals; j++)
-    gpc_gp_design_noise(j, rank, x, f.noise + j * PAIRS);
-  gpc_gemm(1, 0, PAIRS, nodes, rank, 1.0, x, lookup->node, 0.0, f.dev);
+  gpc_gp_design_functions(rank, gpc_take(memory, (PAIRS + exact) * exact), f.x);
+  gpc_gemm(1, 0, PAIRS, nodes, rank, 1.0, f.x, lookup->node, 0.0, f.dev);
   for (size_t g = 0; g < nodes && on_nodes; g++) {
     const double *dev = f.dev + g * PAIRS;
     double *up = f.grow + g * DRAWS, *down = up + PAIRS;
@@ -99,45 +52,35 @@ static functions tabulate(const gpc_gp_lookup *lookup, size_t residuals,
   return f;
 }
 
-/* s, place and sd of the scores of row i. */
-static void read_row(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t i,
-                     row_work *t) {
-  double top = -INFINITY, sum = 0.0;
-  for (size_t j = 0; j < data->k; j++) {
-    const double z = gpc_gp_score(data, i, j), x = gpc_gp_place(lookup, z);
-    const double u = x - floor(x);
-    const double *cell = lookup->cell + 4 * (size_t)x, *var = lookup->cell_var + 4 * (size_t)x;
-    t->place[j] = x;
-    t->sd[j] = sqrt(var[2] + u * var[3]);
-    t->s[j] = cell[0] + u * (cell[1] + u * (cell[2] + u * cell[3])) +
-              gpc_prior_mu(&lookup->prior, z); /* eq. (7) */
-    top = t->s[j] > top ? t->s[j] : top;
-  }
-  for (size_t j = 0; j < data->k; j++)
-    sum += t->s[j] = gpc_exp_nonpos(t->s[j] - top);
-  for (size_t j = 0; j < data->k; j++)
-    t->s[j] /= sum;
+gpc_gp_integrate_work gpc_gp_integrate_take(const gpc_gp_lookup *lookup,
+                                            const gpc_memory *memory) {
+  return (gpc_gp_integrate_work){
+      .mass = gpc_take(memory, lookup->nodes),
+      .factor = gpc_take(memory, lookup->nodes),
+      .sum = gpc_take(memory, DRAWS),
+      .own = gpc_take(memory, DRAWS),
+  };
 }
 
-/* Cubic interpolation at a place from four nodes: the first of them, and their weights. */
-static size_t four_nodes(size_t nodes, double place, double *weight) {
-  const double y = place / GPC_CELLS_PER_NODE;
-  size_t first = y < 1.0 ? 0 : (size_t)y - 1;
+/* Cubic interpolation at a score between nodes `node` and `node` + 1 from the four around it:
+ * the first of them, and their weights. */
+static inline size_t four_nodes(size_t nodes, size_t node, double u, double *weight) {
+  size_t first = node == 0 ? 0 : node - 1;
   first = first + 4 > nodes ? nodes - 4 : first;
-  const double u = y - (double)first; /* nodes at 0, 1, 2, 3 */
-  weight[0] = -(u - 1.0) * (u - 2.0) * (u - 3.0) / 6.0;
-  weight[1] = u * (u - 2.0) * (u - 3.0) / 2.0;
-  weight[2] = -u * (u - 1.0) * (u - 3.0) / 2.0;
-  weight[3] = u * (u - 1.0) * (u - 2.0) / 6.0;
+  const double t = u + (double)(node - first); /* nodes at 0, 1, 2, 3 */
+  const double a = t * (t - 1.0), b = (t - 2.0) * (t - 3.0);
+  weight[0] = b * (1.0 - t) * (1.0 / 6.0);
+  weight[1] = b * t * 0.5;
+  weight[2] = a * (3.0 - t) * 0.5;
+  weight[3] = a * (t - 2.0) * (1.0 / 6.0);
   return first;
 }
 
 /* eq. (26): s exp(+-(d + sd noise)) of one score with exponentials of its own into own
  * [DRAWS]; noise [PAIRS] or NULL. */
-static void own_exponentials(const functions *f, double s, double place, double sd,
-                             const double *noise, double *own) {
-  const double y = place / GPC_CELLS_PER_NODE, u = y - floor(y);
-  const double *at = f->dev + (size_t)y * PAIRS, *next = at + PAIRS;
+static void own_exponentials(const gpc_gp_functions *f, double s, size_t node, double u,
+                             double sd, const double *noise, double *own) {
+  const double *at = f->dev + node * PAIRS, *next = at + PAIRS;
   double *up = own, *down = own + PAIRS;
   for (size_t d = 0; d < PAIRS; d++)
     up[d] = at[d] + u * (next[d] - at[d]);
@@ -151,110 +94,159 @@ static void own_exponentials(const functions *f, double s, double place, double 
   }
 }
 
-/* own_exponentials() of class j if it has some; returns 1 then. `residuals` counts those of
- * the row with a residual, who have noise of their own. */
-static int stands_alone(const gpc_gp_lookup *lookup, const functions *f, size_t j,
-                        size_t *residuals, row_work *t) {
-  const int residual = gpc_gp_has_residual(lookup, t->place[j]);
-  if (f->on_nodes && !residual)
+/* A row of a block, class by class. */
+typedef struct {
+  const gpc_gp_lookup *lookup;
+  const gpc_gp_functions *f;
+  const gpc_gp_block *block;
+  size_t i;
+  int all_on_nodes;
+  const double *noise; /* of the next score with a residual */
+} row;
+
+static int has_residual(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
+                        size_t at) {
+  const double y = (double)block->node[at] + (double)block->u[at];
+  return gpc_gp_has_residual(lookup, GPC_CELLS_PER_NODE * y);
+}
+
+/* own_exponentials() of class j if it has some; returns 1 then. */
+static int stands_alone(row *r, size_t j, double *own) {
+  if (r->all_on_nodes)
     return 0;
-  const double *noise = residual ? f->noise + (*residuals)++ * PAIRS : NULL;
-  own_exponentials(f, t->s[j], t->place[j], t->sd[j], noise, t->own);
+  const size_t at = j * ROWS + r->i, node = (size_t)r->block->node[at];
+  const double u = (double)r->block->u[at];
+  const int residual = has_residual(r->lookup, r->block, at);
+  if (r->f->on_nodes && !residual)
+    return 0;
+  own_exponentials(r->f, r->block->e[at] * r->block->inv[r->i], node, u,
+                   residual ? sqrt(r->block->rho[at]) : 0.0, residual ? r->noise : NULL,
+                   own);
+  if (residual)
+    r->noise += PAIRS;
   return 1;
 }
 
-/* sum [DRAWS] := 1 / (DRAWS sum_j s_j exp(d(z_j))). */
-static void collect_sums(const gpc_gp_lookup *lookup, const functions *f, size_t k,
-                         row_work *t) {
-  size_t residuals = 0;
-  memset(t->mass, 0, f->nodes * sizeof(double));
-  memset(t->used, 0, f->nodes * sizeof(int));
+/* sum [DRAWS] := what the scores that stand alone add to sum_j s_j exp(d(z_j)); the others
+ * are spread over the nodes, mass [nodes]. */
+static void spread_row(row r, gpc_gp_integrate_work *t) {
+  const size_t nodes = r.f->nodes;
+  memset(t->mass, 0, nodes * sizeof(double));
   memset(t->sum, 0, DRAWS * sizeof(double));
-  for (size_t j = 0; j < k; j++) {
-    if (stands_alone(lookup, f, j, &residuals, t)) {
+  for (size_t j = 0; j < r.block->k; j++) {
+    if (stands_alone(&r, j, t->own)) {
       for (size_t d = 0; d < DRAWS; d++)
         t->sum[d] += t->own[d];
       continue;
     }
+    const size_t at = j * ROWS + r.i, node = (size_t)r.block->node[at];
+    const double s = r.block->e[at] * r.block->inv[r.i];
     double weight[4];
-    const size_t first = four_nodes(f->nodes, t->place[j], weight);
-    for (size_t q = 0; q < 4; q++) {
-      t->mass[first + q] += t->s[j] * weight[q];
-      t->used[first + q] = 1;
-    }
+    const size_t first = four_nodes(nodes, node, (double)r.block->u[at], weight);
+    for (size_t q = 0; q < 4; q++)
+      t->mass[first + q] += s * weight[q];
   }
-  for (size_t g = 0; g < f->nodes; g++) {
-    if (!t->used[g])
+}
+
+/* The same with what is in sum already. */
+static void average_nodes(const gpc_gp_functions *f, size_t from, size_t end,
+                          const double *mass, double *sum, double *factor) {
+  for (size_t g = from; g < end; g++) {
+    const double here = mass[g], *grow = f->grow + g * DRAWS;
+    if (here == 0.0)
       continue;
-    const double mass = t->mass[g], *grow = f->grow + g * DRAWS;
 #pragma omp simd
     for (size_t d = 0; d < DRAWS; d++)
-      t->sum[d] += mass * grow[d];
+      sum[d] += here * grow[d];
   }
+#pragma omp simd
   for (size_t d = 0; d < DRAWS; d++)
-    t->sum[d] = 1.0 / (DRAWS * t->sum[d]);
-}
-
-/* F on the nodes in use. */
-static void average_on_nodes(const functions *f, row_work *t) {
-  for (size_t g = 0; g < f->nodes; g++) {
-    if (!t->used[g])
+    sum[d] = 1.0 / (DRAWS * sum[d]);
+  for (size_t g = from; g < end; g++) {
+    factor[g] = 0.0;
+    if (mass[g] == 0.0)
       continue;
     const double *grow = f->grow + g * DRAWS;
-    double sum[4] = {0.0, 0.0, 0.0, 0.0};
+    double part[4] = {0.0, 0.0, 0.0, 0.0};
     for (size_t d = 0; d < DRAWS; d += 4)
       for (size_t q = 0; q < 4; q++)
-        sum[q] += grow[d + q] * t->sum[d + q];
-    t->factor[g] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        part[q] += grow[d + q] * sum[d + q];
+    factor[g] = (part[0] + part[1]) + (part[2] + part[3]);
   }
 }
 
-static void integrate_row(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                          const functions *f, size_t i, row_work *t, double *p) {
-  size_t residuals = 0;
-  read_row(data, lookup, i, t);
-  collect_sums(lookup, f, data->k, t);
-  average_on_nodes(f, t);
-  for (size_t j = 0; j < data->k; j++) {
+void gpc_gp_average_nodes(const gpc_gp_functions *f, size_t from, size_t end,
+                          const double *mass, double *sum, double *factor) {
+  memset(sum, 0, DRAWS * sizeof(double));
+  average_nodes(f, from, end, mass, sum, factor);
+}
+
+void gpc_gp_integrate_row(const gpc_gp_lookup *lookup, const gpc_gp_functions *f,
+                          const double *noise, size_t n, const gpc_gp_block *block,
+                          size_t i, gpc_gp_integrate_work *work, double *p) {
+  row r = {.lookup = lookup, .f = f, .block = block, .i = i, .noise = noise,
+           .all_on_nodes = gpc_gp_is_on_nodes(lookup, f, block, i)};
+  double *to = p + block->first + i;
+  spread_row(r, work);
+  average_nodes(f, 0, f->nodes, work->mass, work->sum, work->factor);
+  for (size_t j = 0; j < block->k; j++) {
     double v = 0.0;
-    if (stands_alone(lookup, f, j, &residuals, t)) {
+    if (stands_alone(&r, j, work->own)) {
       for (size_t d = 0; d < DRAWS; d++)
-        v += t->own[d] * t->sum[d];
+        v += work->own[d] * work->sum[d];
     } else {
+      const size_t at = j * ROWS + i, node = (size_t)block->node[at];
       double weight[4];
-      const size_t first = four_nodes(f->nodes, t->place[j], weight);
-      for (size_t q = 0; q < 4; q++)
-        v += t->s[j] * weight[q] * t->factor[first + q];
+      const size_t first = four_nodes(f->nodes, node, (double)block->u[at], weight);
+      const double *factor = work->factor + first;
+      v = block->e[at] * block->inv[i] *
+          ((weight[0] * factor[0] + weight[1] * factor[1]) +
+           (weight[2] * factor[2] + weight[3] * factor[3]));
     }
-    p[i + data->n * j] = v > DBL_MIN ? v : DBL_MIN; /* no probability is exactly 0 */
+    to[n * j] = v > DBL_MIN ? v : DBL_MIN; /* no probability is exactly 0 */
   }
 }
 
-#define ROWS_BETWEEN_POLLS 256
+/* The largest number of a chosen row's scores whose residual matters. */
+static size_t most_residuals(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
+                             const int *chosen, gpc_gp_block *block) {
+  size_t most = 0;
+  for (size_t i = 0; i < data->n; i++) {
+    size_t count = 0;
+    if (chosen[i])
+      gpc_gp_block_read(data, lookup, i, 1, 0, block);
+    for (size_t j = 0; j < data->k && chosen[i]; j++)
+      count += (size_t)has_residual(lookup, block, j * ROWS);
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
+/* Scores that may have 512 exponentials each between two polls: half a second. */
+#define SCORES_BETWEEN_POLLS 100000
 
 void gpc_gp_integrate(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                      const int *chosen, const gpc_memory *memory, gpc_poll poll,
-                      void *poll_data, double *p) {
-  const size_t n = data->n;
+                      const gpc_gp_functions *f, const int *chosen,
+                      const gpc_memory *memory, gpc_poll poll, void *poll_data,
+                      gpc_gp_block *blocks, gpc_gp_integrate_work *work, double *p) {
+  const size_t n = data->n, residuals = most_residuals(data, lookup, chosen, blocks);
+  const size_t some = SCORES_BETWEEN_POLLS / data->k + 1;
   const int threads = data->threads;
-  size_t total = 0;
-  for (size_t i = 0; i < n; i++)
-    total += chosen[i] != 0;
-  if (total == 0)
-    return;
-  const functions f = tabulate(lookup, most_residuals(data, lookup, chosen), memory);
-  row_work *work = memory->take(memory->data, (size_t)threads * sizeof *work);
-  for (int part = 0; part < threads; part++)
-    work[part] = take_row_work(data->k, f.nodes, memory);
+  double *noise = gpc_take(memory, residuals * PAIRS);
+  for (size_t j = 0; j < residuals; j++)
+    gpc_gp_design_noise(j, f->rank, f->x, noise + j * PAIRS);
   for (size_t next = 0; next < n;) {
     const size_t begin = next;
-    for (size_t count = 0; next < n && count < ROWS_BETWEEN_POLLS; next++)
+    for (size_t count = 0; next < n && count < some; next++)
       count += chosen[next] != 0;
     gpc_call_poll(poll, poll_data);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
     for (int part = 0; part < threads; part++)
       for (size_t i = begin + (size_t)part; i < next; i += (size_t)threads)
-        if (chosen[i])
-          integrate_row(data, lookup, &f, i, work + part, p);
+        if (chosen[i]) {
+          gpc_gp_block_read(data, lookup, i, 1, 1, blocks + part);
+          gpc_gp_block_sums(blocks + part);
+          gpc_gp_integrate_row(lookup, f, noise, n, blocks + part, 0, work + part, p);
+        }
   }
 }

@@ -156,12 +156,14 @@ static gpc_status fill_nodes(const gpc_gp_fitted *fit, const gpc_memory *memory,
   const size_t rank = lookup->rank = find_rank(nodes, m, lookup->node);
   for (size_t g = 0; g < nodes; g++) /* rows close up */
     memmove(lookup->node + g * rank, lookup->node + g * m, rank * sizeof(double));
+  lookup->node_step[nodes - 1] = 0.0;
   for (size_t g = 0; g + 1 < nodes; g++) {
     double var = 0.0;
     for (size_t q = 0; q < rank; q++) {
       const double d = lookup->node[(g + 1) * rank + q] - lookup->node[g * rank + q];
       var += d * d;
     }
+    lookup->node_step[g] = var;
     lookup->step_var = fmax(lookup->step_var, var);
   }
   return GPC_OK;
@@ -175,6 +177,7 @@ gpc_status gpc_gp_lookup_make(const gpc_gp_fitted *fit, const gpc_memory *memory
   lookup->node = gpc_take(memory, lookup->nodes * lookup->m);
   lookup->node_c = gpc_take(memory, lookup->nodes);
   lookup->node_phi = gpc_take(memory, lookup->nodes);
+  lookup->node_step = gpc_take(memory, lookup->nodes);
   lookup->turn = gpc_take(memory, lookup->m * lookup->m);
   fill_cells(fit, memory, lookup);
   return fill_nodes(fit, memory, lookup);

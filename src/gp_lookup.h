@@ -34,7 +34,8 @@ typedef struct {
   double *node_c;   /* [nodes] c */
   double *node_phi; /* [nodes] phi, if the mean function is smooth */
   int smooth_mean;
-  double step_var; /* the largest variance of g between two neighbouring nodes */
+  double *node_step; /* [nodes] variance of g(this node) - g(the next), 0 for the last */
+  double step_var;   /* the largest of them */
   double *turn;    /* [m x rank] R */
   /* the longest stretch on which rho is below 1e-5, in places on the table: */
   int residual_free; /* there is one */

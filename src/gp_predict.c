@@ -10,11 +10,16 @@
 
 #define ROWS GPC_GP_ROWS
 
-/* Work space of one thread. */
+/* What the threads share, and their work spaces, arrays [threads]. */
 typedef struct {
-  gpc_gp_block block;
-  gpc_gp_delta_work delta;
-} thread_work;
+  gpc_gp_lookup lookup;
+  gpc_gp_functions functions; /* once a row has asked for them */
+  int have_functions;
+  int *needs_integration; /* [n] */
+  gpc_gp_block *block;
+  gpc_gp_delta_work *delta;
+  gpc_gp_integrate_work *integrate;
+} tools;
 
 /* p [n x k] := s. */
 static void predict_mean(size_t n, gpc_gp_block *block, double *p) {
@@ -31,67 +36,111 @@ static void predict_mean(size_t n, gpc_gp_block *block, double *p) {
   }
 }
 
-static void predict_delta(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                          thread_work *t, double *p, int *needs_integration) {
-  gpc_gp_block *block = &t->block;
-  const size_t first = block->first, rows = block->rows;
+/* Rows with a score whose residual matters are done again with it, one by one. Once there are
+ * functions, rows that need integration are integrated while they are at hand, if that is
+ * quick, and left marked if not. */
+static void predict_delta(const gpc_gp_data *data, const tools *t, int part, double *p) {
+  gpc_gp_block *block = t->block + part;
+  const gpc_gp_lookup *lookup = &t->lookup;
+  int *marked = t->needs_integration;
+  const gpc_gp_functions *functions = t->have_functions ? &t->functions : NULL;
   size_t again[ROWS], count = 0;
-  gpc_gp_delta(lookup, data->n, block, &t->delta, p, needs_integration);
-  for (size_t i = 0; i < rows && !block->with_residual; i++)
+  gpc_gp_delta(lookup, functions, data->n, block, t->delta + part, p, marked);
+  for (size_t i = 0; i < block->rows && !block->with_residual; i++) {
+    const size_t at = block->first + i;
     if (gpc_gp_has_residual(lookup, block->low[i]) ||
-        gpc_gp_has_residual(lookup, block->high[i]))
-      again[count++] = first + i;
-  for (size_t i = 0; i < count; i++) { /* with their residual, one by one */
+        gpc_gp_has_residual(lookup, block->high[i])) {
+      again[count++] = at;
+    } else if (marked[at] && functions && functions->on_nodes) {
+      gpc_gp_integrate_row(lookup, functions, NULL, data->n, block, i, t->integrate + part,
+                           p);
+      marked[at] = 0;
+    }
+  }
+  for (size_t i = 0; i < count; i++) {
     gpc_gp_block_read(data, lookup, again[i], 1, 1, block);
-    gpc_gp_delta(lookup, data->n, block, &t->delta, p, needs_integration);
+    gpc_gp_delta(lookup, functions, data->n, block, t->delta + part, p, marked);
   }
 }
 
-static void predict_blocks(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                           gpc_approx approx, gpc_poll poll, void *poll_data,
-                           thread_work *work, double *p, int *needs_integration) {
-  const size_t n = data->n, blocks = (n + ROWS - 1) / ROWS;
-  const size_t some = gpc_poll_blocks(ROWS, data->k);
-  const int threads = data->threads, delta = approx == GPC_APPROX_DELTA;
-  for (size_t begin = 0; begin < blocks; begin += some) {
-    const size_t now = blocks - begin < some ? blocks - begin : some;
-    gpc_call_poll(poll, poll_data);
+/* Blocks begin, ..., end - 1, shared out among the threads. */
+static void predict_blocks(const gpc_gp_data *data, const tools *t, int delta,
+                           size_t begin, size_t end, double *p) {
+  const size_t n = data->n, count = end - begin;
+  const int threads = data->threads;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-    for (int part = 0; part < threads; part++) {
-      const size_t from = begin + now * (size_t)part / (size_t)threads;
-      const size_t to = begin + now * (size_t)(part + 1) / (size_t)threads;
-      for (size_t b = from; b < to; b++) {
-        const size_t first = b * ROWS, rows = n - first < ROWS ? n - first : ROWS;
-        gpc_gp_block_read(data, lookup, first, rows, delta && !lookup->residual_free,
-                          &work[part].block);
-        if (delta)
-          predict_delta(data, lookup, work + part, p, needs_integration);
-        else
-          predict_mean(n, &work[part].block, p);
-      }
+  for (int part = 0; part < threads; part++) {
+    const size_t from = begin + count * (size_t)part / (size_t)threads;
+    const size_t to = begin + count * (size_t)(part + 1) / (size_t)threads;
+    for (size_t b = from; b < to; b++) {
+      const size_t first = b * ROWS, rows = n - first < ROWS ? n - first : ROWS;
+      gpc_gp_block_read(data, &t->lookup, first, rows, delta && !t->lookup.residual_free,
+                        t->block + part);
+      if (delta)
+        predict_delta(data, t, part, p);
+      else
+        predict_mean(n, t->block + part, p);
     }
   }
+}
+
+static int any(size_t n, const int *x) {
+  for (size_t i = 0; i < n; i++)
+    if (x[i])
+      return 1;
+  return 0;
+}
+
+static gpc_status take_tools(const gpc_gp_data *data, const gpc_gp_fitted *fit,
+                             const gpc_memory *memory, tools *t) {
+  const size_t threads = (size_t)data->threads;
+  *t = (tools){
+      .needs_integration = gpc_take_int(memory, data->n),
+      .block = memory->take(memory->data, threads * sizeof *t->block),
+      .delta = memory->take(memory->data, threads * sizeof *t->delta),
+      .integrate = memory->take(memory->data, threads * sizeof *t->integrate),
+  };
+  const gpc_status status = gpc_gp_lookup_make(fit, memory, &t->lookup);
+  if (status != GPC_OK)
+    return status;
+  for (size_t part = 0; part < threads; part++) {
+    gpc_gp_block_take(data->k, memory, t->block + part);
+    gpc_gp_delta_take(&t->lookup, data->k, memory, t->delta + part);
+    t->integrate[part] = gpc_gp_integrate_take(&t->lookup, memory);
+  }
+  return GPC_OK;
 }
 
 gpc_status gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_fitted *fit,
                           gpc_approx approx, const gpc_memory *memory, gpc_poll poll,
                           void *poll_data, double *p) {
-  if (approx == GPC_APPROX_DELTA && data->k == 2) {
+  const size_t n = data->n, blocks = (n + ROWS - 1) / ROWS;
+  const int delta = approx == GPC_APPROX_DELTA;
+  if (delta && data->k == 2) {
     gpc_gp_predict_two(data, fit, memory, poll, poll_data, p);
     return GPC_OK;
   }
-  gpc_gp_lookup lookup;
-  gpc_status status = gpc_gp_lookup_make(fit, memory, &lookup);
+  tools t;
+  const gpc_status status = take_tools(data, fit, memory, &t);
   if (status != GPC_OK)
     return status;
-  thread_work *work = memory->take(memory->data, (size_t)data->threads * sizeof *work);
-  for (int part = 0; part < data->threads; part++) {
-    gpc_gp_block_take(data->k, memory, &work[part].block);
-    gpc_gp_delta_take(&lookup, data->k, memory, &work[part].delta);
+  /* one block to each thread first: it tells whether the functions will be needed */
+  size_t some = delta ? (size_t)data->threads : gpc_poll_blocks(ROWS, data->k);
+  for (size_t begin = 0; begin < blocks; begin += some) {
+    if (begin > 0)
+      some = gpc_poll_blocks(ROWS, data->k);
+    const size_t end = blocks - begin < some ? blocks : begin + some;
+    gpc_call_poll(poll, poll_data);
+    predict_blocks(data, &t, delta, begin, end, p);
+    const size_t first = begin * ROWS, last = end * ROWS < n ? end * ROWS : n;
+    if (delta && !t.have_functions && any(last - first, t.needs_integration + first)) {
+      t.functions = gpc_gp_functions_make(&t.lookup, memory);
+      t.have_functions = 1;
+      predict_blocks(data, &t, delta, begin, end, p); /* again, with them */
+    }
   }
-  int *needs_integration = gpc_take_int(memory, data->n);
-  predict_blocks(data, &lookup, approx, poll, poll_data, work, p, needs_integration);
-  if (approx == GPC_APPROX_DELTA)
-    gpc_gp_integrate(data, &lookup, needs_integration, memory, poll, poll_data, p);
+  if (t.have_functions)
+    gpc_gp_integrate(data, &t.lookup, &t.functions, t.needs_integration, memory, poll,
+                     poll_data, t.block, t.integrate, p);
   return GPC_OK;
 }

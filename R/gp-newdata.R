@@ -63,7 +63,7 @@ gp_scanned <- function(object, data, at) {
 
 #' Classes ruled out by -Inf in a fit that has seen none
 #'
-#' They go as far down as a probability can be, and never above a logit of their row. The rows are
+#' They go as far down as a probability can be, and below every logit of their row. The rows are
 #' centred by their other classes, which are then where they would be without them.
 #' @noRd
 gp_ruled_out <- function(object, data, at) {
@@ -73,8 +73,9 @@ gp_ruled_out <- function(object, data, at) {
   top <- data$scan$max[rows]
   negated <- -part
   negated[gone] <- -Inf
-  lowest <- -scan_rows(negated, keep = "max")$max
-  lowest <- pmin(lowest, top + log(rowSums(exp(part - top))) + log(.Machine$double.xmin))
+  # clearly below: far out the latent values of two classes vary by themselves
+  below <- (1 + object$hyper[["variance"]]) / object$hyper[["slope"]]
+  lowest <- pmin(-scan_rows(negated, keep = "max")$max - below, top + log(rowSums(exp(part - top))) + log(.Machine$double.xmin))
   part[gone] <- 0
   data$scan$sum[rows] <- rowSums(part) / rowSums(!gone) * ncol(part)
   part[gone] <- lowest[row(part)[gone]]

@@ -13,13 +13,14 @@
 #'   averages over `n_draws` random functions.
 #' @param n_draws How many functions to draw (in antithetic pairs, so that an odd number is
 #'   rounded up): 100 for `approx = "mc"`, 1000 for intervals and draws unless given.
-#' @param level Coverage of the interval.
+#' @param level Coverage of the interval, for `type = "interval"`.
 #' @param independent For `approx = "mc"`: give every latent value noise of its own instead of
 #'   drawing functions, as in the paper. Kept for comparison; it changes the most likely class of
 #'   some rows.
 #' @param vary_slope For `"interval"` and `"draws"`: draw the slope of the linear prior mean as well,
 #'   or take it as known?
-#' @param ... Must be empty, so that a misspelt argument is noticed.
+#' @param ... Must be empty, so that a misspelt argument is noticed. So is an argument that does not
+#'   apply, such as `level` without `type = "interval"`.
 #' @details
 #' A function is drawn as \eqn{g(z) = \mu(z) + a(z)'v + \sqrt{\rho(z)}\,e_k}{g(z) = mu(z) + a(z)'v
 #' + sqrt(rho(z)) e_k}, v from the variational posterior and shared by all rows, \eqn{e_k}{e_k} one
@@ -53,21 +54,15 @@ predict.calib_gp <- function(object, newdata,
                              threads = 1) {
   check_dots_empty(...)
   object <- check_object(object)
+  given <- c(approx = !missing(approx), n_draws = !is.null(n_draws), level = !missing(level),
+    independent = !missing(independent), vary_slope = !missing(vary_slope))
   type <- check_choice(type, c("prob", "class", "latent", "interval", "draws"), "type")
   approx <- check_choice(approx, c("delta", "mean", "mc"), "approx")
-  probs <- type %in% c("prob", "class")
-  functions <- type %in% c("interval", "draws")
-  mc <- probs && approx == "mc"
-  check_applies(missing(approx) || probs, "approx", "type = \"prob\" and \"class\"")
-  check_applies(is.null(n_draws) || mc || functions, "n_draws",
-    "approx = \"mc\" and type = \"interval\" and \"draws\"")
-  check_applies(missing(level) || type == "interval", "level", "type = \"interval\"")
-  check_applies(missing(independent) || mc, "independent", "approx = \"mc\"")
-  check_applies(missing(vary_slope) || functions, "vary_slope", "type = \"interval\" and \"draws\"")
+  check_applies(given, type, approx)
   vary_slope <- check_flag(vary_slope, "vary_slope")
   independent <- check_flag(independent, "independent")
   level <- check_number(level, "level", 0.001, 0.9999)
-  if (is.null(n_draws)) n_draws <- if (functions) 1000 else 100
+  if (is.null(n_draws)) n_draws <- if (type %in% c("interval", "draws")) 1000 else 100
   n_draws <- check_count(n_draws, "n_draws", 2, 1e6)
   data <- prepare_newdata(object, newdata, threads)
   dims <- list(data$rows, object$classes)
@@ -83,9 +78,19 @@ predict.calib_gp <- function(object, newdata,
 }
 
 #' Arguments that change nothing are mistakes
+#' @param given named flags: which arguments have been given.
 #' @noRd
-check_applies <- function(applies, arg, to) {
-  if (!applies) stop_input(arg, paste("is only for", to), "Leave it out.")
+check_applies <- function(given, type, approx) {
+  probs <- type %in% c("prob", "class")
+  functions <- type %in% c("interval", "draws")
+  mc <- probs && approx == "mc"
+  applies <- c(approx = probs, n_draws = mc || functions, level = type == "interval",
+    independent = mc, vary_slope = functions)
+  only <- c(approx = "type = \"prob\" and \"class\"",
+    n_draws = "approx = \"mc\" and type = \"interval\" and \"draws\"", level = "type = \"interval\"",
+    independent = "approx = \"mc\"", vary_slope = "type = \"interval\" and \"draws\"")
+  wrong <- names(which(given & !applies[names(given)]))
+  if (length(wrong)) stop_input(wrong[1], paste("is only for", only[[wrong[1]]]), "Leave it out.")
 }
 
 empty_prediction <- function(object, dims, type, n_draws) {

@@ -7,8 +7,8 @@
 #include "gp_fitted.h"
 #include "memory.h"
 
-/* The posterior of g(z) - mu(z), less its average over the points at [g] with weights p [g]
- * (which sum to one), at the points z [n]: with abar = sum_j p_j a(at_j)
+/* The posterior of g(z) - mu(z), less its average over the points at [g] with weights p
+ * [g] (which sum to one), at the points z [n]: with abar = sum_j p_j a(at_j)
  *
  *   departure [n] = (a(z) - abar)'m                                        eq. (7)
  *   variance [n]  = (a(z) - abar)'S (a(z) - abar)                          eq. (9)

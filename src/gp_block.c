@@ -47,7 +47,8 @@ static void read_scores(const gpc_gp_data *data, size_t first, size_t rows, size
 
 /* Places x [rows] of scores z [rows]: gpc_gp_place() for a vector. */
 static void places(const gpc_gp_lookup *lookup, size_t rows, const double *z, double *x) {
-  const double low = lookup->low, inv = lookup->inv_step, last = gpc_gp_last_place(lookup);
+  const double low = lookup->low, inv = lookup->inv_step,
+               last = gpc_gp_last_place(lookup);
 #pragma omp simd
   for (size_t i = 0; i < rows; i++) {
     const double v = (z[i] - low) * inv;

@@ -2,8 +2,8 @@
  *
  *   (C s)_k = b(z_k)'bbar + s_k rho(z_k),   s'C s = bbar'bbar + sum_k s_k^2 rho(z_k),
  *
- * the terms with rho only with_residual. h_k = C_kk - 2 (C s)_k below, so that D_k = h_k +
- * s'C s. */
+ * the terms with rho only with_residual. h_k = C_kk - 2 (C s)_k below, so that D_k = h_k
+ * + s'C s. */
 #include "gp_delta.h"
 #include "gp_design.h"
 
@@ -22,7 +22,7 @@ void gpc_gp_delta_take(const gpc_gp_lookup *lookup, size_t k, const gpc_memory *
   const int few = few_scores(lookup, k);
   *work = (gpc_gp_delta_work){
       .mass = few ? NULL : gpc_take(memory, ROWS * lookup->nodes),
-      .bbar = gpc_take(memory, ROWS * lookup->rank),
+      .bbar = gpc_take(memory, lookup->rank),
       .feature = few ? gpc_take(memory, k * lookup->rank) : NULL,
       .h = gpc_take(memory, few ? k * ROWS : lookup->nodes),
       .sum = gpc_take(memory, 2 * GPC_GP_DESIGN_PAIRS),
@@ -35,7 +35,8 @@ void gpc_gp_delta_take(const gpc_gp_lookup *lookup, size_t k, const gpc_memory *
 /* Eight times the size of the next terms, relative to a probability. */
 static inline double next_terms(double d) { return d * d * (1.0 + 0.125 * d * d); }
 
-/* worst = max_k s_k next_terms(D_k), mean = sum_k s_k next_terms(D_k), top = max_k s_k. */
+/* worst = max_k s_k next_terms(D_k), mean = sum_k s_k next_terms(D_k), top = max_k s_k.
+ * */
 static int too_large(double worst, double mean, double top, double dbar) {
   const double most = worst > top * mean ? worst : top * mean;
   return most > 8.0 * DELTA_ERROR || dbar > LARGEST_MEAN_D;
@@ -85,11 +86,11 @@ static void spread_mass(const gpc_gp_lookup *lookup, gpc_gp_block *block, double
 /* phi of a score beside a node may be higher than at the node. */
 #define SLACK 0.5
 
-/* Many scores, row i: bbar follows from mass [nodes] of the row, and h [nodes] where there is
- * some (c left out with_residual, when it is looked up by score); h may be mass itself.
- * Returns sum_k s_k h_k. With `next`: its [0] and [1] are worst and mean of too_large(),
- * judged on the nodes: no class there is likelier than a score at the node would be, nor than
- * twice what lies on it. */
+/* Many scores, row i: bbar follows from mass [nodes] of the row, and h [nodes] where
+ * there is some (c left out with_residual, when it is looked up by score); h may be mass
+ * itself. Returns sum_k s_k h_k. With `next`: its [0] and [1] are worst and mean of
+ * too_large(), judged on the nodes: no class there is likelier than a score at the node
+ * would be, nor than twice what lies on it. */
 static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block, size_t i,
                          const double *mass, double *bbar, double *quad, double *next,
                          double *h) {
@@ -118,7 +119,8 @@ static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
     if (next) {
       const double phi = lookup->node_phi[g] + SLACK - block->top[i];
       const double s = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv;
-      const double terms = next_terms(value + *quad), most = s < 2.0 * here ? s : 2.0 * here;
+      const double terms = next_terms(value + *quad),
+                   most = s < 2.0 * here ? s : 2.0 * here;
       next[0] = most * terms > next[0] ? most * terms : next[0];
       next[1] += here * terms;
     }
@@ -154,10 +156,10 @@ static double h_direct(const gpc_gp_lookup *lookup, const gpc_gp_block *block, s
   return hbar;
 }
 
-/* Linear interpolation of exp(d) between nodes raises it by an eighth of the variance of d
- * from one to the next, relatively (and so does that of D in eq. (24)). Most of that is
- * common to the classes of a row and cancels. Rows with more than this are integrated with
- * cubic interpolation instead. */
+/* Linear interpolation of exp(d) between nodes raises it by an eighth of the variance of
+ * d from one to the next, relatively (and so does that of D in eq. (24)). Most of that is
+ * common to the classes of a row and cancels. Rows with more than this are integrated
+ * with cubic interpolation instead. */
 #define LINEAR_ERROR 1e-3
 
 static int linear_will_do(const gpc_gp_lookup *lookup, size_t from, size_t end,
@@ -168,9 +170,9 @@ static int linear_will_do(const gpc_gp_lookup *lookup, size_t from, size_t end,
   return error < LINEAR_ERROR;
 }
 
-/* Row i: mass [nodes] becomes the factor of exp(phi - top) in its probabilities: inv (1 + (D
- * - mean of D) / 2) by eq. (24), or inv F by integration. Returns 1 if that is needed and
- * has not been done. */
+/* Row i: mass [nodes] becomes the factor of exp(phi - top) in its probabilities: inv (1 +
+ * (D - mean of D) / 2) by eq. (24), or inv F by integration. Returns 1 if that is needed
+ * and has not been done. */
 static int factor_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions,
                            const gpc_gp_block *block, size_t i, gpc_gp_delta_work *work,
                            double *mass) {
@@ -196,8 +198,8 @@ static int factor_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *
 }
 
 /* Many scores, no residual and a smooth mean: in a row, probability and correction are
- * functions of the score, so that all but one multiplication is done on the nodes, and the
- * error is judged there as well. */
+ * functions of the score, so that all but one multiplication is done on the nodes, and
+ * the error is judged there as well. */
 static void delta_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions,
                            size_t n, gpc_gp_block *block, gpc_gp_delta_work *work,
                            double *p, int *needs_integration) {
@@ -241,8 +243,8 @@ static void h_of_class(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
     h[i] = mass[0] + (double)block->u[at + i] * (mass[1] - mass[0]);
   }
   for (size_t i = 0; i < rows && block->with_residual; i++)
-    h[i] += block->c[at + i] -
-            2.0 * block->e[at + i] * block->inv[i] * block->rho[at + i];
+    h[i] +=
+        block->c[at + i] - 2.0 * block->e[at + i] * block->inv[i] * block->rho[at + i];
 }
 
 /* eq. (24), every class judged by itself. */
@@ -257,8 +259,9 @@ static void delta_by_class(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *
     gpc_gp_block_sums(block);
   for (size_t i = 0; i < rows; i++) {
     double *mass = work->mass ? work->mass + i * nodes : NULL;
-    dbar[i] = mass ? h_on_nodes(lookup, block, i, mass, work->bbar, quad + i, NULL, mass)
-                   : h_direct(lookup, block, i, work->feature, work->h, work->bbar, quad + i);
+    dbar[i] =
+        mass ? h_on_nodes(lookup, block, i, mass, work->bbar, quad + i, NULL, mass)
+             : h_direct(lookup, block, i, work->feature, work->h, work->bbar, quad + i);
   }
   if (block->with_residual)
     add_residual(block, quad, dbar);
@@ -282,8 +285,8 @@ static void delta_by_class(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *
         too_large(worst[i], mean[i], block->inv[i], dbar[i]);
 }
 
-void gpc_gp_delta(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions, size_t n,
-                  gpc_gp_block *block, gpc_gp_delta_work *work, double *p,
+void gpc_gp_delta(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions,
+                  size_t n, gpc_gp_block *block, gpc_gp_delta_work *work, double *p,
                   int *needs_integration) {
   if (work->mass && !block->with_residual && lookup->smooth_mean)
     delta_on_nodes(lookup, functions, n, block, work, p, needs_integration);

@@ -1,7 +1,8 @@
-/* gp_design.h: a fixed set of functions g = phi +- b'x to average over, in place of random
- * ones: the same for every call, and no random numbers are drawn. The points come in
- * antithetic pairs x, -x and have the covariance I exactly (in their first 64 dimensions),
- * so that all polynomials of x of degree three are averaged without error. */
+/* gp_design.h: a fixed set of functions g = phi +- b'x to average over, in place of
+ * random ones: the same for every call, and no random numbers are drawn. The points come
+ * in antithetic pairs x, -x and have the covariance I exactly (in their first 64
+ * dimensions), so that all polynomials of x of degree three are averaged without error.
+ * */
 #ifndef GPC_GP_DESIGN_H
 #define GPC_GP_DESIGN_H
 

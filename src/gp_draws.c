@@ -1,6 +1,6 @@
 /* gp_draws.c: see gp_draws.h. The two functions of a pair are phi + d and phi - d, d(z) =
- * b(z)'R'x + sqrt(rho) e + tilt z with b and R as in gp_lookup.h, so that one table look-up
- * and one exp serve both: exp(phi +- d) = s E or s / E. */
+ * b(z)'R'x + sqrt(rho) e + tilt z with b and R as in gp_lookup.h, so that one table
+ * look-up and one exp serve both: exp(phi +- d) = s E or s / E. */
 #include "gp_draws.h"
 #include "fastexp.h"
 #include "linalg.h"
@@ -75,8 +75,8 @@ static void prepare_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
 
 /* One pair of functions, for the rows of a block. */
 typedef struct {
-  const double *table;    /* [nodes] */
-  const double *e;        /* of row i and class j: e[i e_row + j e_class], or NULL */
+  const double *table; /* [nodes] */
+  const double *e;     /* of row i and class j: e[i e_row + j e_class], or NULL */
   size_t e_row, e_class;
   double tilt;
 } pair;

@@ -13,11 +13,12 @@ typedef struct {
   size_t pairs;
   const double *x; /* [m x pairs] standard normal */
   /* standard normal: [k x pairs] for the residual, shared by all rows; if `independent`,
-   * [count x k x pairs] for the whole deviation, of variance c (the paper's way, x is then
-   * not looked at) */
+   * [count x k x pairs] for the whole deviation, of variance c (the paper's way, x is
+   * then not looked at) */
   const double *e;
-  const double *tilt; /* [pairs] added to the slope in the one draw of a pair and subtracted
-                         in the other, eq. (26a), or NULL */
+  /* eq. (26a): [pairs], added to the slope in the one draw of a pair and subtracted in the
+   * other, or NULL */
+  const double *tilt;
   int independent;
 } gpc_gp_random;
 

@@ -7,9 +7,9 @@
 void gpc_gp_deviation(const gpc_gp_fitted *fit, size_t n, const double *z, double *work,
                       double *a, double *dev, double *c, double *rho) {
   const size_t m = fit->basis.m;
-  gpc_basis_eval(&fit->basis, n, z, a, rho);                   /* eq. (6), (8) */
-  gpc_gemm(0, 0, n, 1, m, 1.0, a, fit->q_mean, 0.0, dev);      /* a'm */
-  gpc_gemm(0, 0, n, m, m, 1.0, a, fit->q_cov, 0.0, work);      /* a'S */
+  gpc_basis_eval(&fit->basis, n, z, a, rho);              /* eq. (6), (8) */
+  gpc_gemm(0, 0, n, 1, m, 1.0, a, fit->q_mean, 0.0, dev); /* a'm */
+  gpc_gemm(0, 0, n, m, m, 1.0, a, fit->q_cov, 0.0, work); /* a'S */
   memcpy(c, rho, n * sizeof(double));
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < n; i++)

@@ -11,24 +11,34 @@
 #define PAIRS GPC_GP_DESIGN_PAIRS
 #define DRAWS (2 * PAIRS) /* functions: phi + d, then phi - d */
 
-/* Cubic interpolation of exp(d) between nodes is off by about (3 / 128) E d'^4 = 0.07 v^2,
- * v the variance of d from one node to the next: 7e-4 of a probability at the most, where
- * the posterior is as wide as the prior. (The weights of an interpolation may be negative,
- * but its result is not: d would have to rise by 2.3 from node to node, seven standard
- * deviations.) */
+/* Cubic interpolation of exp(d) between nodes is off by about (3 / 128) E d'^4 = 0.07
+ * v^2, v the variance of d from one node to the next: 7e-4 of a probability at the most,
+ * where the posterior is as wide as the prior. (The weights of an interpolation may be
+ * negative, but its result is not: d would have to rise by 2.3 from node to node, seven
+ * standard deviations.) */
 #define LARGEST_STEP_VAR 0.1
-#define MOST_NODES 20000 /* 120 MB of tables; a fit of 64 inducing inputs has below 1000 */
+#define MOST_NODES 20000 /* 80 MB of tables; a fit of 64 inducing inputs has below 1000 */
+#define LARGEST_VAR 256.0 /* five standard deviations fit into a float's exponent, */
+#define FLOAT_DEV 80.0    /* which reaches to exp(88) */
 #define LARGEST_DEV 300.0 /* beyond any sensible function, but exp() stays finite */
 
-static inline double hold(double d) {
-  d = d < -LARGEST_DEV ? -LARGEST_DEV : d;
-  return d > LARGEST_DEV ? LARGEST_DEV : d;
+static inline double hold(double d, double most) {
+  d = d < -most ? -most : d;
+  return d > most ? most : d;
+}
+
+static int can_interpolate(const gpc_gp_lookup *lookup) {
+  double var = 0.0;
+  for (size_t g = 0; g < lookup->nodes; g++)
+    var = fmax(var, lookup->node_c[g]);
+  return lookup->step_var <= LARGEST_STEP_VAR && var <= LARGEST_VAR &&
+         lookup->nodes <= MOST_NODES;
 }
 
 gpc_gp_functions gpc_gp_functions_make(const gpc_gp_lookup *lookup,
                                        const gpc_memory *memory) {
   const size_t rank = lookup->rank, nodes = lookup->nodes;
-  const int on_nodes = lookup->step_var <= LARGEST_STEP_VAR && nodes <= MOST_NODES;
+  const int on_nodes = can_interpolate(lookup);
   const size_t exact = GPC_GP_DESIGN_EXACT;
   gpc_gp_functions f = {
       .nodes = nodes,
@@ -36,17 +46,18 @@ gpc_gp_functions gpc_gp_functions_make(const gpc_gp_lookup *lookup,
       .on_nodes = on_nodes,
       .x = gpc_take(memory, rank * PAIRS),
       .dev = gpc_take(memory, nodes * PAIRS),
-      .grow = on_nodes ? gpc_take(memory, nodes * DRAWS) : NULL,
+      .grow = on_nodes ? gpc_take_float(memory, nodes * DRAWS) : NULL,
   };
   gpc_gp_design_functions(rank, gpc_take(memory, (PAIRS + exact) * exact), f.x);
   gpc_gemm(1, 0, PAIRS, nodes, rank, 1.0, f.x, lookup->node, 0.0, f.dev);
   for (size_t g = 0; g < nodes && on_nodes; g++) {
     const double *dev = f.dev + g * PAIRS;
-    double *up = f.grow + g * DRAWS, *down = up + PAIRS;
+    float *up = f.grow + g * DRAWS, *down = up + PAIRS;
 #pragma omp simd
     for (size_t d = 0; d < PAIRS; d++) {
-      up[d] = gpc_exp(hold(dev[d]));
-      down[d] = 1.0 / up[d];
+      const double e = gpc_exp(hold(dev[d], FLOAT_DEV));
+      up[d] = (float)e;
+      down[d] = (float)(1.0 / e);
     }
   }
   return f;
@@ -62,8 +73,8 @@ gpc_gp_integrate_work gpc_gp_integrate_take(const gpc_gp_lookup *lookup,
   };
 }
 
-/* Cubic interpolation at a score between nodes `node` and `node` + 1 from the four around it:
- * the first of them, and their weights. */
+/* Cubic interpolation at a score between nodes `node` and `node` + 1 from the four around
+ * it: the first of them, and their weights. */
 static inline size_t four_nodes(size_t nodes, size_t node, double u, double *weight) {
   size_t first = node == 0 ? 0 : node - 1;
   first = first + 4 > nodes ? nodes - 4 : first;
@@ -88,7 +99,7 @@ static void own_exponentials(const gpc_gp_functions *f, double s, size_t node, d
     up[d] += sd * noise[d];
 #pragma omp simd
   for (size_t d = 0; d < PAIRS; d++) {
-    const double e = gpc_exp(hold(up[d]));
+    const double e = gpc_exp(hold(up[d], LARGEST_DEV));
     up[d] = s * e;
     down[d] = s / e;
   }
@@ -127,8 +138,8 @@ static int stands_alone(row *r, size_t j, double *own) {
   return 1;
 }
 
-/* sum [DRAWS] := what the scores that stand alone add to sum_j s_j exp(d(z_j)); the others
- * are spread over the nodes, mass [nodes]. */
+/* sum [DRAWS] := what the scores that stand alone add to sum_j s_j exp(d(z_j)); the
+ * others are spread over the nodes, mass [nodes]. */
 static void spread_row(row r, gpc_gp_integrate_work *t) {
   const size_t nodes = r.f->nodes;
   memset(t->mass, 0, nodes * sizeof(double));
@@ -152,12 +163,13 @@ static void spread_row(row r, gpc_gp_integrate_work *t) {
 static void average_nodes(const gpc_gp_functions *f, size_t from, size_t end,
                           const double *mass, double *sum, double *factor) {
   for (size_t g = from; g < end; g++) {
-    const double here = mass[g], *grow = f->grow + g * DRAWS;
+    const double here = mass[g];
+    const float *grow = f->grow + g * DRAWS;
     if (here == 0.0)
       continue;
 #pragma omp simd
     for (size_t d = 0; d < DRAWS; d++)
-      sum[d] += here * grow[d];
+      sum[d] += here * (double)grow[d];
   }
 #pragma omp simd
   for (size_t d = 0; d < DRAWS; d++)
@@ -166,11 +178,11 @@ static void average_nodes(const gpc_gp_functions *f, size_t from, size_t end,
     factor[g] = 0.0;
     if (mass[g] == 0.0)
       continue;
-    const double *grow = f->grow + g * DRAWS;
+    const float *grow = f->grow + g * DRAWS;
     double part[4] = {0.0, 0.0, 0.0, 0.0};
     for (size_t d = 0; d < DRAWS; d += 4)
       for (size_t q = 0; q < 4; q++)
-        part[q] += grow[d + q] * sum[d + q];
+        part[q] += (double)grow[d + q] * sum[d + q];
     factor[g] = (part[0] + part[1]) + (part[2] + part[3]);
   }
 }
@@ -184,7 +196,11 @@ void gpc_gp_average_nodes(const gpc_gp_functions *f, size_t from, size_t end,
 void gpc_gp_integrate_row(const gpc_gp_lookup *lookup, const gpc_gp_functions *f,
                           const double *noise, size_t n, const gpc_gp_block *block,
                           size_t i, gpc_gp_integrate_work *work, double *p) {
-  row r = {.lookup = lookup, .f = f, .block = block, .i = i, .noise = noise,
+  row r = {.lookup = lookup,
+           .f = f,
+           .block = block,
+           .i = i,
+           .noise = noise,
            .all_on_nodes = gpc_gp_is_on_nodes(lookup, f, block, i)};
   double *to = p + block->first + i;
   spread_row(r, work);

@@ -8,8 +8,8 @@
 /* Beyond REACH lengthscales from the last inducing input the features are below
  * exp(-8.5^2 / 2) = 2e-16. */
 #define REACH 8.5
-/* A function of unit variance bends by at most sqrt(3) / l^2 or so: lines between nodes
- * l / 16 apart are off by (1/16)^2 sqrt(3) / 8 = 8e-4, cubics through cells l / 64 wide, in
+/* A function of unit variance bends by at most sqrt(3) / l^2 or so: lines between nodes l
+ * / 16 apart are off by (1/16)^2 sqrt(3) / 8 = 8e-4, cubics through cells l / 64 wide, in
  * the mean, by about 1e-10. */
 #define NODES_PER_L 16.0
 #define CELLS_PER_L (NODES_PER_L * GPC_CELLS_PER_NODE)
@@ -88,8 +88,8 @@ static void fill_cells(const gpc_gp_fitted *fit, const gpc_memory *memory,
   for (size_t i = 0; i < points; i++)
     z[i] = lookup->low + (double)i / (3.0 * lookup->inv_step);
   for (size_t i = 0; i < points; i += chunk)
-    gpc_gp_deviation(fit, points - i < chunk ? points - i : chunk, z + i, work, a, dev + i,
-                     c + i, rho + i);
+    gpc_gp_deviation(fit, points - i < chunk ? points - i : chunk, z + i, work, a,
+                     dev + i, c + i, rho + i);
   for (size_t i = 0; i < lookup->cells; i++) {
     double *var = lookup->cell_var + 4 * i;
     cubic(dev + 3 * i, lookup->cell + 4 * i);

@@ -1,7 +1,7 @@
 /* gp_lookup.h: the posterior of a fitted process, tabulated along the line of scores, so
  * that a prediction costs little more than a softmax. The tables depend on the fit alone,
- * not on the scores: a row's answer does not depend on the rows beside it. Beyond them the
- * process is back at its prior.
+ * not on the scores: a row's answer does not depend on the rows beside it. Beyond them
+ * the process is back at its prior.
  *
  * The uncertain part of the latent function, a(z)'(v - m) with v ~ N(m, S), is kept in
  * its principal directions: with S = U U' and R the leading eigenvectors of the features
@@ -36,7 +36,7 @@ typedef struct {
   int smooth_mean;
   double *node_step; /* [nodes] variance of g(this node) - g(the next), 0 for the last */
   double step_var;   /* the largest of them */
-  double *turn;    /* [m x rank] R */
+  double *turn;      /* [m x rank] R */
   /* the longest stretch on which rho is below 1e-5, in places on the table: */
   int residual_free; /* there is one */
   double residual_low, residual_high;
@@ -49,8 +49,8 @@ gpc_status gpc_gp_lookup_make(const gpc_gp_fitted *fit, const gpc_memory *memory
 /* Number of cells that a table for this fit will have. */
 size_t gpc_gp_lookup_cells(const gpc_gp_fitted *fit);
 
-/* The last place on the table, kept clear of its end so that no rounding (to float either)
- * leads beyond it. */
+/* The last place on the table, kept clear of its end so that no rounding (to float
+ * either) leads beyond it. */
 static inline double gpc_gp_last_place(const gpc_gp_lookup *lookup) {
   return (double)lookup->cells * (1.0 - 1e-6) - 0.01;
 }

@@ -36,9 +36,9 @@ static void predict_mean(size_t n, gpc_gp_block *block, double *p) {
   }
 }
 
-/* Rows with a score whose residual matters are done again with it, one by one. Once there are
- * functions, rows that need integration are integrated while they are at hand, if that is
- * quick, and left marked if not. */
+/* Rows with a score whose residual matters are done again with it, one by one. Once there
+ * are functions, rows that need integration are integrated while they are at hand, if
+ * that is quick, and left marked if not. */
 static void predict_delta(const gpc_gp_data *data, const tools *t, int part, double *p) {
   gpc_gp_block *block = t->block + part;
   const gpc_gp_lookup *lookup = &t->lookup;
@@ -52,8 +52,8 @@ static void predict_delta(const gpc_gp_data *data, const tools *t, int part, dou
         gpc_gp_has_residual(lookup, block->high[i])) {
       again[count++] = at;
     } else if (marked[at] && functions && functions->on_nodes) {
-      gpc_gp_integrate_row(lookup, functions, NULL, data->n, block, i, t->integrate + part,
-                           p);
+      gpc_gp_integrate_row(lookup, functions, NULL, data->n, block, i,
+                           t->integrate + part, p);
       marked[at] = 0;
     }
   }

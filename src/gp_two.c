@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-#define ROWS 64                       /* worked on together */
+#define ROWS 64 /* worked on together */
 #define ROWS_BETWEEN_POLLS (64 * ROWS)
 
 void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit,
@@ -29,7 +29,8 @@ void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit,
         d[i + rows * q] = a[i + rows + 2 * rows * q] - a[i + 2 * rows * q];
     gpc_gemm(0, 0, rows, m, m, 1.0, d, fit->q_cov, 0.0, sd);
     for (size_t i = 0; i < rows; i++) {
-      double mean = gpc_prior_mu(&fit->prior, z[i + rows]) - gpc_prior_mu(&fit->prior, z[i]);
+      double mean =
+          gpc_prior_mu(&fit->prior, z[i + rows]) - gpc_prior_mu(&fit->prior, z[i]);
       double var = rho[i] + rho[i + rows]; /* eq. (9): C_11 - 2 C_12 + C_22 */
       for (size_t q = 0; q < m; q++) {
         mean += d[i + rows * q] * fit->q_mean[q];

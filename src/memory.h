@@ -1,7 +1,7 @@
 /* memory.h: where the core takes its memory from: a callback that hands out one block per
- * array. The R layer passes R_alloc(), which never returns NULL and is freed at the end of
- * .Call; C tests pass malloc(), so that a sanitizer sees the end of every array. Memory is
- * never taken inside a parallel region. */
+ * array. The R layer passes R_alloc(), which never returns NULL and is freed at the end
+ * of .Call; C tests pass malloc(), so that a sanitizer sees the end of every array.
+ * Memory is never taken inside a parallel region. */
 #ifndef GPC_MEMORY_H
 #define GPC_MEMORY_H
 

@@ -10,8 +10,8 @@ static double lower_quantile(double p) {
   double x = (2.515517 + t * (0.802853 + t * 0.010328)) /
                  (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
              t;
-  /* with f = (Phi(x) - p) / phi(x), f'' / f' = -x: Halley's step is f / (1 + x f / 2); each
-   * cubes the error, to 1e-10 and below rounding */
+  /* with f = (Phi(x) - p) / phi(x), f'' / f' = -x: Halley's step is f / (1 + x f / 2);
+   * each cubes the error, to 1e-10 and below rounding */
   for (int step = 0; step < 2; step++) {
     const double density = exp(-0.5 * x * x) * (0.5 * M_SQRT1_2 * M_2_SQRTPI);
     const double f = (0.5 * erfc(-x * M_SQRT1_2) - p) / density;

@@ -1,6 +1,6 @@
 /* r_gp_draws.c: .Call layer of gp_draws.h and gp_interval.h. For `fit` and `at` see
- * r_gp_unpack.h; `functions` is a list of `x` [m x pairs], `e`, `tilt` [pairs] (or NULL) as
- * in gp_draws.h, drawn by R's generator, and the flag `independent`. */
+ * r_gp_unpack.h; `functions` is a list of `x` [m x pairs], `e`, `tilt` [pairs] (or NULL)
+ * as in gp_draws.h, drawn by R's generator, and the flag `independent`. */
 #include "gp_draws.h"
 #include "gp_interval.h"
 #include "r_gp_unpack.h"

@@ -15,8 +15,8 @@ static double count_outside(const gpc_gp_data *data, size_t i, double low, doubl
   return outside;
 }
 
-/* Row means of new scores when they are to be centred (at$shift is not looked at), and how
- * many scores lie outside range = c(low, high). */
+/* Row means of new scores when they are to be centred (at$shift is not looked at), and
+ * how many scores lie outside range = c(low, high). */
 SEXP r_gp_centre(SEXP at, SEXP centre, SEXP range, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   const double *end = r_doubles(range, "range", 2);
@@ -55,8 +55,8 @@ SEXP r_gp_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   gpc_gp_fitted process = r_gp_fitted(fit);
   const int delta = r_count(approx, "approx") == 1;
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
-  if (gpc_gp_predict(&data, &process, delta ? GPC_APPROX_DELTA : GPC_APPROX_MEAN, &r_memory,
-                     r_poll, NULL, REAL(out)) != GPC_OK)
+  if (gpc_gp_predict(&data, &process, delta ? GPC_APPROX_DELTA : GPC_APPROX_MEAN,
+                     &r_memory, r_poll, NULL, REAL(out)) != GPC_OK)
     Rf_error("internal error: the posterior covariance is not positive definite");
   UNPROTECT(1);
   return out;

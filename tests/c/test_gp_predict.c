@@ -1,6 +1,6 @@
-/* Prediction from a fitted process, each part against the definition: dense matrices, every
- * feature of every score, libm's exp. Every array comes from malloc() by itself, so that the
- * sanitizer sees the end of each. */
+/* Prediction from a fitted process, each part against the definition: dense matrices,
+ * every feature of every score, libm's exp. Every array comes from malloc() by itself, so
+ * that the sanitizer sees the end of each. */
 #include "ctest.h"
 #include "centred.h"
 #include "gp_delta.h"
@@ -47,7 +47,8 @@ static void free_all(void) {
 
 static const gpc_memory memory = {.take = take};
 
-/* Numbers of one variable ------------------------------------------------------------- */
+/* Numbers of one variable -------------------------------------------------------------
+ * */
 
 static void test_qnorm(void) {
   CHECK_NEAR(gpc_qnorm(0.5), 0.0, 1e-16);
@@ -135,7 +136,8 @@ static void test_design(void) {
   }
 }
 
-/* A fitted process -------------------------------------------------------------------- */
+/* A fitted process --------------------------------------------------------------------
+ * */
 
 /* m inducing inputs from -6 to 6; the posterior covariance shrunk from the prior's. */
 static gpc_gp_fitted make_fit(size_t m, gpc_mean mean, double s2, double l, double sn2,
@@ -157,7 +159,9 @@ static gpc_gp_fitted make_fit(size_t m, gpc_mean mean, double s2, double l, doub
       q_cov[i + m * j] = shrink * sum;
     }
   gpc_gp_fitted fit = {
-      .basis = {.m = m, .w = w, .hyper = {.s2 = s2, .l = l, .sn2 = sn2},
+      .basis = {.m = m,
+                .w = w,
+                .hyper = {.s2 = s2, .l = l, .sn2 = sn2},
                 .chol = gpc_take(&memory, m * m)},
       .prior = {.mean = mean, .slope = 0.8},
       .q_mean = q_mean,
@@ -182,7 +186,10 @@ static gpc_gp_data make_rows(size_t n, size_t k, gpc_mean mean, double spread,
     for (size_t j = 0; j < k && mean == GPC_MEAN_LOG; j++)
       z[i + n * j] = exp(z[i + n * j]) / exps;
   }
-  return (gpc_gp_data){.n = n, .k = k, .z = z, .threads = threads,
+  return (gpc_gp_data){.n = n,
+                       .k = k,
+                       .z = z,
+                       .threads = threads,
                        .shift = mean == GPC_MEAN_LOG ? NULL : shift,
                        .floor = mean == GPC_MEAN_LOG ? 1e-4 : -INFINITY};
 }
@@ -330,8 +337,8 @@ static void test_expansion(void) {
       for (size_t t = 0; t < 3; t++) {
         const size_t n = 70, k = ks[t];
         const gpc_mean mean = log_mean ? GPC_MEAN_LOG : GPC_MEAN_LINEAR;
-        gpc_gp_fitted fit = make_fit(14, mean, 1.0, log_mean ? 0.2 : 2.0,
-                                     noisy ? 1e-3 : 1e-7, 0.02);
+        gpc_gp_fitted fit =
+            make_fit(14, mean, 1.0, log_mean ? 0.2 : 2.0, noisy ? 1e-3 : 1e-7, 0.02);
         gpc_gp_data data = make_rows(n, k, mean, 1.7, 1);
         double *p = gpc_take(&memory, n * k), *q = gpc_take(&memory, n * k),
                *row = gpc_take(&memory, k);
@@ -378,8 +385,12 @@ static void test_integration(void) {
     }
     /* alone as among others */
     for (size_t i = 0; i < n; i += 22) {
-      gpc_gp_data one = {.n = 1, .k = k, .threads = 1, .floor = -INFINITY,
-                         .z = gpc_take(&memory, k), .shift = data.shift + i};
+      gpc_gp_data one = {.n = 1,
+                         .k = k,
+                         .threads = 1,
+                         .floor = -INFINITY,
+                         .z = gpc_take(&memory, k),
+                         .shift = data.shift + i};
       for (size_t j = 0; j < k; j++)
         ((double *)one.z)[j] = data.z[i + n * j];
       gpc_gp_predict(&one, &fit, GPC_APPROX_DELTA, &memory, NULL, NULL, row);
@@ -451,7 +462,10 @@ static void test_draws(void) {
   memcpy(chol, fit.q_cov, sizeof chol);
   CHECK(gpc_chol(FIT, 0.0, chol) == GPC_OK);
   for (int independent = 0; independent < 2; independent++) {
-    gpc_gp_random random = {.pairs = PAIRS, .x = x, .e = e, .independent = independent,
+    gpc_gp_random random = {.pairs = PAIRS,
+                            .x = x,
+                            .e = e,
+                            .independent = independent,
                             .tilt = independent ? NULL : tilt};
     double *all = gpc_take(&memory, 2 * PAIRS * N * K), *p = gpc_take(&memory, N * K),
            *ends = gpc_take(&memory, 2 * N * K);

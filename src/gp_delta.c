@@ -49,13 +49,12 @@ static inline void nodes_of(const gpc_gp_block *block, size_t i, size_t *from,
   *to = (size_t)block->high[i] / GPC_CELLS_PER_NODE + 2;
 }
 
-static double dot(size_t n, const double *x, const double *y) {
-  double sum[2] = {0.0, 0.0};
-  for (size_t q = 0; q + 1 < n; q += 2) {
-    sum[0] += x[q] * y[q];
-    sum[1] += x[q + 1] * y[q + 1];
-  }
-  return sum[0] + sum[1] + (n % 2 ? x[n - 1] * y[n - 1] : 0.0);
+static inline double dot(size_t n, const double *x, const double *y) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t q = 0; q < n; q++)
+    sum += x[q] * y[q];
+  return sum;
 }
 
 /* Exponentials, their sums, and their spread over the nodes: mass [ROWS][nodes]. */
@@ -85,6 +84,7 @@ static void spread_mass(const gpc_gp_lookup *lookup, gpc_gp_block *block, double
 
 /* phi of a score beside a node may be higher than at the node. */
 #define SLACK 0.5
+#define NO_MASS 1e-12 /* less, on a node, adds nothing to the row's mean */
 
 /* Many scores, row i: bbar follows from mass [nodes] of the row, and h [nodes] where
  * there is some (c left out with_residual, when it is looked up by score); h may be mass
@@ -101,7 +101,7 @@ static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
   memset(bbar, 0, rank * sizeof(double));
   for (size_t g = from; g < end; g++) {
     const double *b = lookup->node + g * rank, s = mass[g] * inv;
-    if (s == 0.0)
+    if (s < NO_MASS)
       continue;
 #pragma omp simd
     for (size_t q = 0; q < rank; q++)
@@ -117,11 +117,13 @@ static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
                          2.0 * dot(rank, bbar, lookup->node + g * rank);
     hbar += here * value;
     if (next) {
-      const double phi = lookup->node_phi[g] + SLACK - block->top[i];
-      const double s = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv;
-      const double terms = next_terms(value + *quad),
-                   most = s < 2.0 * here ? s : 2.0 * here;
-      next[0] = most * terms > next[0] ? most * terms : next[0];
+      const double terms = next_terms(value + *quad), twice = 2.0 * here * terms;
+      if (twice > next[0]) {
+        const double phi = lookup->node_phi[g] + SLACK - block->top[i];
+        const double one = gpc_exp_nonpos(phi < 0.0 ? phi : 0.0) * inv * terms;
+        const double size = one < twice ? one : twice;
+        next[0] = size > next[0] ? size : next[0];
+      }
       next[1] += here * terms;
     }
     h[g] = value;

@@ -90,10 +90,17 @@ static void pair_deviation(const pair *f, size_t rows, size_t j, const block_wor
     const double *at = f->table + node[i];
     d[i] = at[0] + u[i] * (at[1] - at[0]);
   }
-  for (size_t i = 0; i < rows && f->e; i++)
-    d[i] += sd[i] * f->e[i * f->e_row + j * f->e_class];
-  for (size_t i = 0; i < rows && f->tilt != 0.0; i++)
-    d[i] += f->tilt * (z[i] - t->z[i]); /* constants do not matter */
+  if (f->e && f->e_row == 0) { /* shared by the rows */
+    const double e = f->e[j * f->e_class];
+    for (size_t i = 0; i < rows; i++)
+      d[i] += sd[i] * e;
+  } else if (f->e) {
+    for (size_t i = 0; i < rows; i++)
+      d[i] += sd[i] * f->e[i * f->e_row + j * f->e_class];
+  }
+  if (f->tilt != 0.0)
+    for (size_t i = 0; i < rows; i++)
+      d[i] += f->tilt * (z[i] - t->z[i]); /* constants do not matter */
   for (size_t i = 0; i < rows; i++)
     d[i] = d[i] < -LARGEST_DEV ? -LARGEST_DEV : d[i] > LARGEST_DEV ? LARGEST_DEV : d[i];
 }

@@ -31,8 +31,15 @@ static int can_interpolate(const gpc_gp_lookup *lookup) {
   double var = 0.0;
   for (size_t g = 0; g < lookup->nodes; g++)
     var = fmax(var, lookup->node_c[g]);
-  return lookup->step_var <= LARGEST_STEP_VAR && var <= LARGEST_VAR &&
-         lookup->nodes <= MOST_NODES;
+  return lookup->residual_free && lookup->step_var <= LARGEST_STEP_VAR &&
+         var <= LARGEST_VAR && lookup->nodes <= MOST_NODES;
+}
+
+/* d on the nodes from, ..., end - 1. */
+static void tabulate(const gpc_gp_lookup *lookup, size_t from, size_t end,
+                     gpc_gp_functions *f) {
+  gpc_gemm(1, 0, PAIRS, end - from, f->rank, 1.0, f->x, lookup->node + from * f->rank,
+           0.0, f->dev + from * PAIRS);
 }
 
 gpc_gp_functions gpc_gp_functions_make(const gpc_gp_lookup *lookup,
@@ -49,8 +56,14 @@ gpc_gp_functions gpc_gp_functions_make(const gpc_gp_lookup *lookup,
       .grow = on_nodes ? gpc_take_float(memory, nodes * DRAWS) : NULL,
   };
   gpc_gp_design_functions(rank, gpc_take(memory, (PAIRS + exact) * exact), f.x);
-  gpc_gemm(1, 0, PAIRS, nodes, rank, 1.0, f.x, lookup->node, 0.0, f.dev);
-  for (size_t g = 0; g < nodes && on_nodes; g++) {
+  if (on_nodes) { /* with those that interpolation reaches to */
+    const size_t low = (size_t)lookup->residual_low / GPC_CELLS_PER_NODE;
+    const size_t high = (size_t)lookup->residual_high / GPC_CELLS_PER_NODE + 3;
+    f.from = low < 2 ? 0 : low - 2;
+    f.end = high > nodes ? nodes : high;
+    tabulate(lookup, f.from, f.end, &f);
+  }
+  for (size_t g = f.from; g < f.end; g++) {
     const double *dev = f.dev + g * PAIRS;
     float *up = f.grow + g * DRAWS, *down = up + PAIRS;
 #pragma omp simd
@@ -204,7 +217,7 @@ void gpc_gp_integrate_row(const gpc_gp_lookup *lookup, const gpc_gp_functions *f
            .all_on_nodes = gpc_gp_is_on_nodes(lookup, f, block, i)};
   double *to = p + block->first + i;
   spread_row(r, work);
-  average_nodes(f, 0, f->nodes, work->mass, work->sum, work->factor);
+  average_nodes(f, f->from, f->end, work->mass, work->sum, work->factor);
   for (size_t j = 0; j < block->k; j++) {
     double v = 0.0;
     if (stands_alone(&r, j, work->own)) {
@@ -242,13 +255,15 @@ static size_t most_residuals(const gpc_gp_data *data, const gpc_gp_lookup *looku
 #define SCORES_BETWEEN_POLLS 100000
 
 void gpc_gp_integrate(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                      const gpc_gp_functions *f, const int *chosen,
-                      const gpc_memory *memory, gpc_poll poll, void *poll_data,
-                      gpc_gp_block *blocks, gpc_gp_integrate_work *work, double *p) {
+                      gpc_gp_functions *f, const int *chosen, const gpc_memory *memory,
+                      gpc_poll poll, void *poll_data, gpc_gp_block *blocks,
+                      gpc_gp_integrate_work *work, double *p) {
   const size_t n = data->n, residuals = most_residuals(data, lookup, chosen, blocks);
   const size_t some = SCORES_BETWEEN_POLLS / data->k + 1;
   const int threads = data->threads;
   double *noise = gpc_take(memory, residuals * PAIRS);
+  tabulate(lookup, 0, f->from, f);
+  tabulate(lookup, f->end, f->nodes, f);
   for (size_t j = 0; j < residuals; j++)
     gpc_gp_design_noise(j, f->rank, f->x, noise + j * PAIRS);
   for (size_t next = 0; next < n;) {

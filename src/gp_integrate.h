@@ -21,8 +21,10 @@ typedef struct {
   size_t nodes, rank;
   int on_nodes; /* exp(d) may be interpolated between nodes */
   double *x;    /* [rank x PAIRS] of the design */
-  double *dev;  /* [nodes][PAIRS] d = b'x */
-  float *grow;  /* [nodes][2 PAIRS] exp(d), then exp(-d); if on_nodes */
+  size_t from,
+      end;     /* the nodes of the residual-free stretch, for which they are tabulated */
+  double *dev; /* [nodes][PAIRS] d = b'x; beyond the stretch in gpc_gp_integrate() */
+  float *grow; /* [nodes][2 PAIRS] exp(d), then exp(-d); if on_nodes */
 } gpc_gp_functions;
 
 gpc_gp_functions gpc_gp_functions_make(const gpc_gp_lookup *lookup,
@@ -62,8 +64,8 @@ void gpc_gp_integrate_row(const gpc_gp_lookup *lookup, const gpc_gp_functions *f
 /* p [n x k] of the rows of data with chosen [n] != 0, one by one; the others are left
  * alone. blocks and work [threads]. */
 void gpc_gp_integrate(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
-                      const gpc_gp_functions *f, const int *chosen,
-                      const gpc_memory *memory, gpc_poll poll, void *poll_data,
-                      gpc_gp_block *blocks, gpc_gp_integrate_work *work, double *p);
+                      gpc_gp_functions *f, const int *chosen, const gpc_memory *memory,
+                      gpc_poll poll, void *poll_data, gpc_gp_block *blocks,
+                      gpc_gp_integrate_work *work, double *p);
 
 #endif

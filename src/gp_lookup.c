@@ -14,7 +14,7 @@
 #define NODES_PER_L 16.0
 #define CELLS_PER_L (NODES_PER_L * GPC_CELLS_PER_NODE)
 #define RESIDUAL_FREE 1e-5 /* a residual variance below this moves no p by 1e-5 */
-#define DROPPED_VAR 1e-9   /* variance that the directions left out may have */
+#define DROPPED_VAR 1e-8   /* variance that the directions left out may have */
 
 static void table_range(const gpc_gp_fitted *fit, double *low, double *high) {
   const gpc_basis *basis = &fit->basis;
@@ -51,17 +51,17 @@ size_t gpc_gp_lookup_cells(const gpc_gp_fitted *fit) {
   return lookup.cells;
 }
 
-/* The longest stretch of points (three to a cell) with hardly any residual. */
-static void find_residual_free(size_t points, const double *rho, gpc_gp_lookup *lookup) {
+/* The longest stretch between ends of cells with hardly any residual. */
+static void find_residual_free(size_t ends, const double *rho, gpc_gp_lookup *lookup) {
   size_t best = 0, start = 0;
-  for (size_t i = 0; i <= points; i++) {
-    if (i < points && rho[i] <= RESIDUAL_FREE)
+  for (size_t i = 0; i <= ends; i++) {
+    if (i < ends && rho[i] <= RESIDUAL_FREE)
       continue;
-    if (i > start + best + 1) { /* points start .. i - 1 */
+    if (i > start + best + 1) { /* ends start .. i - 1 */
       best = i - 1 - start;
       lookup->residual_free = 1;
-      lookup->residual_low = (double)start / 3.0;
-      lookup->residual_high = (double)(i - 1) / 3.0;
+      lookup->residual_low = (double)start;
+      lookup->residual_high = (double)(i - 1);
     }
     start = i + 1;
   }
@@ -75,35 +75,52 @@ static void cubic(const double *f, double *cell) {
   cell[3] = -4.5 * f[0] + 13.5 * f[1] - 13.5 * f[2] + 4.5 * f[3];
 }
 
-#define CHUNK (1024 * 3) /* points whose features are held at a time */
+#define CHUNK 1024 /* points whose features are held at a time */
+
+/* dev [n] := a'm at z [n], and where c is asked for, c and rho [n] as well. */
+static void along_the_line(const gpc_gp_fitted *fit, size_t n, const double *z,
+                           const gpc_memory *memory, double *dev, double *c,
+                           double *rho) {
+  const size_t m = fit->basis.m, chunk = n < CHUNK ? n : CHUNK;
+  double *a = gpc_take(memory, chunk * m), *work = gpc_take(memory, chunk * m);
+  for (size_t i = 0; i < n; i += chunk) {
+    const size_t some = n - i < chunk ? n - i : chunk;
+    if (c) {
+      gpc_gp_deviation(fit, some, z + i, work, a, dev + i, c + i, rho + i);
+    } else {
+      gpc_basis_eval(&fit->basis, some, z + i, a, work);
+      gpc_gemm(0, 0, some, 1, m, 1.0, a, fit->q_mean, 0.0, dev + i);
+    }
+  }
+}
 
 /* Cells, and c and phi of the nodes. */
 static void fill_cells(const gpc_gp_fitted *fit, const gpc_memory *memory,
                        gpc_gp_lookup *lookup) {
-  const size_t m = lookup->m, points = 3 * lookup->cells + 1;
-  const size_t chunk = points < CHUNK ? points : CHUNK;
+  const size_t cells = lookup->cells, points = 3 * cells + 1, ends = cells + 1;
   double *z = gpc_take(memory, points), *dev = gpc_take(memory, points),
-         *c = gpc_take(memory, points), *rho = gpc_take(memory, points),
-         *a = gpc_take(memory, chunk * m), *work = gpc_take(memory, chunk * m);
+         *c = gpc_take(memory, ends), *rho = gpc_take(memory, ends),
+         *end_z = gpc_take(memory, ends), *end_dev = gpc_take(memory, ends);
   for (size_t i = 0; i < points; i++)
     z[i] = lookup->low + (double)i / (3.0 * lookup->inv_step);
-  for (size_t i = 0; i < points; i += chunk)
-    gpc_gp_deviation(fit, points - i < chunk ? points - i : chunk, z + i, work, a,
-                     dev + i, c + i, rho + i);
-  for (size_t i = 0; i < lookup->cells; i++) {
+  for (size_t i = 0; i < ends; i++)
+    end_z[i] = z[3 * i];
+  along_the_line(fit, points, z, memory, dev, NULL, NULL);
+  along_the_line(fit, ends, end_z, memory, end_dev, c, rho);
+  for (size_t i = 0; i < cells; i++) {
     double *var = lookup->cell_var + 4 * i;
     cubic(dev + 3 * i, lookup->cell + 4 * i);
-    var[0] = c[3 * i];
-    var[1] = c[3 * i + 3] - c[3 * i];
-    var[2] = rho[3 * i];
-    var[3] = rho[3 * i + 3] - rho[3 * i];
+    var[0] = c[i];
+    var[1] = c[i + 1] - c[i];
+    var[2] = rho[i];
+    var[3] = rho[i + 1] - rho[i];
   }
   for (size_t g = 0; g < lookup->nodes; g++) {
-    const size_t point = 3 * GPC_CELLS_PER_NODE * g;
-    lookup->node_c[g] = c[point];
-    lookup->node_phi[g] = dev[point] + gpc_prior_smooth(&fit->prior, z[point]);
+    const size_t end = GPC_CELLS_PER_NODE * g;
+    lookup->node_c[g] = c[end];
+    lookup->node_phi[g] = end_dev[end] + gpc_prior_smooth(&fit->prior, end_z[end]);
   }
-  find_residual_free(points, rho, lookup);
+  find_residual_free(ends, rho, lookup);
 }
 
 /* turn [m x m] := U R, with S = U U' and R the eigenvectors of U'A A'U, A [m x m] having

@@ -9,7 +9,7 @@
  *
  *   a(z)'(v - m) = b(z)'x,  x ~ N(0, I),  b(z) = R'U'a(z)  [rank]
  *
- * up to a variance of 1e-9 everywhere, so that eq. (9) reads C_jk = b(z_j)'b(z_k) +
+ * up to a variance of 1e-8 everywhere, so that eq. (9) reads C_jk = b(z_j)'b(z_k) +
  * [j = k] rho(z_k). */
 #ifndef GPC_GP_LOOKUP_H
 #define GPC_GP_LOOKUP_H

@@ -139,7 +139,7 @@ gpc_status gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_fitted *fit,
       predict_blocks(data, &t, delta, begin, end, p); /* again, with them */
     }
   }
-  if (t.have_functions)
+  if (t.have_functions && any(n, t.needs_integration))
     gpc_gp_integrate(data, &t.lookup, &t.functions, t.needs_integration, memory, poll,
                      poll_data, t.block, t.integrate, p);
   return GPC_OK;

@@ -85,11 +85,13 @@
 #' head(latent(fit, seq(-20, 30, by = 10)))
 #' @export
 calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
+                     class_effects = c("auto", "none", "offset", "matrix"),
                      mean = c("linear", "identity", "log", "auto"), center = NULL, floor = NULL,
                      covariance = c("full", "diag"), inducing = NULL, optimize_inducing = FALSE,
                      hyper = NULL, control = gp_control(), ..., threads = 1) {
   check_dots_empty(...)
   spec <- list(
+    class_effects = check_choice(class_effects, c("auto", "none", "offset", "matrix"), "class_effects"),
     mean = check_choice(mean, c("linear", "identity", "log", "auto"), "mean"),
     center = if (!is.null(center)) check_flag(center, "center"),
     covariance = check_choice(covariance, c("full", "diag"), "covariance"),
@@ -107,6 +109,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     message("calib_gp(mean = \"auto\") took \"", fit$mean, "\": bounds ",
       paste0(means, " ", format(vapply(fits, `[[`, 0, "elbo"), digits = 6), collapse = ", "))
   }
+  fit <- c(fit, gp_changed(fit, counted))
   warn_gp(fit, counted)
   new_calibrator("gp", data, match.call(),
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
@@ -114,7 +117,8 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
     covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
     monotone = fit$monotone, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
-    slope_sd = min(sqrt(fit$slope_var), 10 * fit$slope), slope_cross = fit$slope_cross
+    slope_sd = min(sqrt(fit$slope_var), 10 * fit$hyper[["slope"]]), slope_cross = fit$slope_cross,
+    class_effects = fit$class_effects, effects = fit$effects
   )
 }
 
@@ -122,14 +126,20 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #'
 #' @param tol Stop when the next step promises to raise the bound by less than this (in nats).
 #' @param max_passes The most passes over the data.
+#' @param matrix_classes,softmax_classes The most classes for which matrix effects, and among them
+#'   those of the softmax, are fitted. Their cost grows with the fourth power of the number of classes
+#'   per row and with the sixth power apart from the rows.
 #' @param trace Print a line per pass?
 #' @return A list for the argument `control` of [calib_gp()].
 #' @examples
 #' fit <- calib_gp(rain_nyc$prob, rain_nyc$rain, control = gp_control(trace = TRUE))
 #' @export
-gp_control <- function(tol = 1e-5, max_passes = 200, trace = FALSE) {
+gp_control <- function(tol = 1e-5, max_passes = 200, matrix_classes = 26, softmax_classes = 14,
+                       trace = FALSE) {
   list(
     tol = check_number(tol, "tol", 1e-10, 10), max_passes = check_count(max_passes, "max_passes"),
+    matrix_classes = check_count(matrix_classes, "matrix_classes", 2, 100),
+    softmax_classes = check_count(softmax_classes, "softmax_classes", 2, 100),
     trace = check_flag(trace, "trace")
   )
 }
@@ -167,7 +177,7 @@ check_inducing <- function(inducing) {
 }
 
 check_hyper <- function(hyper) {
-  known <- c("variance", "lengthscale", "noise", "slope")
+  known <- c("variance", "lengthscale", "noise", "slope", "offset", "matrix", "softmax")
   if (is.null(hyper)) return(numeric())
   hyper <- unlist(hyper)
   bad <- !is.numeric(hyper) || is.null(names(hyper)) || !all(names(hyper) %in% known) ||

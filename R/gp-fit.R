@@ -11,11 +11,13 @@ fit_gp <- function(data, mean, spec, floor) {
   fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
     gp_settings(data, mean, center, spec, scores$floors), spec$threads)
   stop_gp(fit, spec, center)
+  fit <- gp_with_effects(fit, data, gp_effect_blocks(data, mean, center, spec))
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
-    "slope_var", "slope_cross", "flat", "separated", "changed")], list(
+    "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects")], list(
+    shared_changed = fit$changed,
     hyper = stats::setNames(fit$hyper, c("variance", "lengthscale", "noise", "slope")),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
-    range = fit$range[1:2], monotone = fit$increasing, seen = scores_seen(fit, mean, data),
+    z = scores$z, range = fit$range[1:2], monotone = fit$increasing, seen = scores_seen(fit, mean, data),
     gave_up = fit$passes < spec$control$max_passes
   ))
 }
@@ -50,7 +52,10 @@ gp_settings <- function(data, mean, center, spec, floors) {
     slope = held("slope", if (mean == "linear") NA_real_ else 1),
     separated = all(if (is.null(data$weights)) right else right | data$weights == 0),
     arg = data$scan$arg, tol = spec$control$tol, max_passes = spec$control$max_passes,
-    bins = seen_bins, trace = spec$control$trace
+    bins = seen_bins, trace = spec$control$trace,
+    effects = gp_effect_blocks(data, mean, center, spec),
+    effect_variance = c(held("offset"), held("matrix"), held("softmax")),
+    worthless = if (spec$class_effects == "auto") effects_worthless else -Inf
   )
 }
 

@@ -136,8 +136,8 @@ latent_curves <- function(plan, level) {
   }
   fit_curve <- function(fit, name) {
     if (!inherits(fit, "calib_gp")) return(curve(name, shifted(function(at) latent(fit, at)$mean), NA))
-    variance <- .Call(C_centred, own(x), own(average$z), average$p, fit$inducing,
-      unname(fit$hyper), fit$q_cov) + slope_variance(fit, x, average)
+    shape <- .Call(C_centred, fit, own(x), own(average$z), average$p)
+    variance <- shape$var + shape$rho + slope_variance(fit, x, average)
     curve(name, shifted(function(at) latent(fit, own(at))$mean), sqrt(variance))
   }
   names <- names(plan$fits)
@@ -156,11 +156,11 @@ latent_curves <- function(plan, level) {
 #' @noRd
 slope_variance <- function(fit, x, average) {
   if (is.null(fit$slope_sd) || fit$slope_sd == 0) return(0)
-  hyper <- fit$hyper
-  hyper[["slope"]] <- 1
-  move <- function(z) {
-    .Call(C_gp_latent, z, fit$inducing, unname(hyper), fit$slope_cross, fit$q_cov, FALSE)$mean
-  }
+  moved <- fit
+  moved$mean <- "linear"
+  moved$hyper[["slope"]] <- 1
+  moved$q_mean <- fit$slope_cross
+  move <- function(z) .Call(C_gp_latent, moved, z)$mean
   (fit$slope_sd * (move(x) - sum(average$p * move(average$z))))^2
 }
 

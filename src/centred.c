@@ -1,32 +1,26 @@
 /* centred.c: see centred.h. */
 #include "centred.h"
+#include "linalg.h"
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-
-size_t gpc_centred_work(size_t n, size_t g, size_t m) {
-  return larger(n, g) * (m + 1) + m;
-}
-
-void gpc_centred_variance(const gpc_basis *basis, const double *q_cov, size_t n,
-                          const double *z, size_t g, const double *at, const double *p,
-                          double *work, double *variance) {
-  const size_t m = basis->m;
-  double *a = work, *rho = a + larger(n, g) * m, *mean = rho + larger(n, g);
-  gpc_basis_eval(basis, g, at, a, rho);
-  for (size_t j = 0; j < m; j++) {
-    mean[j] = 0.0;
-    for (size_t i = 0; i < g; i++)
-      mean[j] += p[i] * a[i + g * j];
-  }
-  gpc_basis_eval(basis, n, z, a, rho);
+void gpc_centred(const gpc_gp_fitted *fit, size_t n, const double *z, size_t g,
+                 const double *at, const double *p, const gpc_memory *memory,
+                 double *departure, double *variance, double *rho) {
+  const size_t m = fit->basis.m;
+  double *a = gpc_get_doubles(memory, n * m), *sa = gpc_get_doubles(memory, n * m),
+         *mean = gpc_get_doubles(memory, m), *at_a = gpc_get_doubles(memory, g * m),
+         *at_rho = gpc_get_doubles(memory, g);
+  gpc_basis_eval(&fit->basis, g, at, at_a, at_rho);
+  gpc_gemm(1, 0, m, 1, g, 1.0, at_a, p, 0.0, mean); /* abar */
+  gpc_basis_eval(&fit->basis, n, z, a, rho);
+  for (size_t j = 0; j < m; j++)
+    for (size_t i = 0; i < n; i++)
+      a[i + n * j] -= mean[j];
+  gpc_gemm(0, 0, n, 1, m, 1.0, a, fit->q_mean, 0.0, departure);
+  gpc_gemm(0, 0, n, m, m, 1.0, a, fit->q_cov, 0.0, sa);
   for (size_t i = 0; i < n; i++) {
-    double sum = rho[i];
-    for (size_t k = 0; k < m; k++) {
-      double dot = 0.0;
-      for (size_t j = 0; j < m; j++)
-        dot += (a[i + n * j] - mean[j]) * q_cov[j + m * k];
-      sum += dot * (a[i + n * k] - mean[k]);
-    }
+    double sum = 0.0;
+    for (size_t j = 0; j < m; j++)
+      sum += a[i + n * j] * sa[i + n * j];
     variance[i] = sum > 0.0 ? sum : 0.0;
   }
 }

@@ -4,20 +4,20 @@
 #ifndef GPC_CENTRED_H
 #define GPC_CENTRED_H
 
-#include "gp_basis.h"
+#include "gp_fitted.h"
+#include "memory.h"
 
-/* Doubles of work space. */
-size_t gpc_centred_work(size_t n, size_t g, size_t m);
-
-/* Posterior variance of g(z) - sum_j p_j g(at_j) at the points z [n], p [g] summing to
- * one, at [g], S [m x m]:
+/* The posterior of g(z) - mu(z), less its average over the points at [g] with weights p
+ * [g] (which sum to one), at the points z [n]: with abar = sum_j p_j a(at_j)
  *
- *   (a(z) - abar)' S (a(z) - abar) + rho(z),   abar = sum_j p_j a(at_j).
+ *   departure [n] = (a(z) - abar)'m                                        eq. (7)
+ *   variance [n]  = (a(z) - abar)'S (a(z) - abar)                          eq. (9)
+ *   rho [n]                                                                eq. (8)
  *
- * The residual of the average is left out: with inducing inputs dense on the scale of
- * the kernel it vanishes. `basis` has been factored. */
-void gpc_centred_variance(const gpc_basis *basis, const double *q_cov, size_t n,
-                          const double *z, size_t g, const double *at, const double *p,
-                          double *work, double *variance);
+ * The residual of the average is left out: with inducing inputs dense on the scale of the
+ * kernel it vanishes. */
+void gpc_centred(const gpc_gp_fitted *fit, size_t n, const double *z, size_t g,
+                 const double *at, const double *p, const gpc_memory *memory,
+                 double *departure, double *variance, double *rho);
 
 #endif

@@ -8,12 +8,20 @@
 #ifndef GPC_FASTEXP_H
 #define GPC_FASTEXP_H
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* 1.5 * 2^52: adding it to |t| < 2^51 rounds t to a whole number, held in the low bits.
- */
+/* 1.5 * 2^52: adding it to |t| < 2^51 rounds t to a whole number, held in the low bits,
+ * if sums are rounded to doubles. */
 #define GPC_EXP_SHIFT 0x1.8p52
+#if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1)
+#define GPC_ROUND(t) (((t) + GPC_EXP_SHIFT) - GPC_EXP_SHIFT)
+#else /* kept with more digits, as on the x87: slower, and right */
+#define GPC_ROUND(t) rint(t)
+#endif
+
 #define GPC_EXP_LOG2E 0x1.71547652b82fep+0
 /* log 2 in two parts; the first has 32 trailing zero bits, so that k * HI is exact. */
 #define GPC_EXP_LN2_HI 0x1.62e42feep-1
@@ -60,9 +68,9 @@ static inline double gpc_exp(double x) {
   /* Beyond the limits the answer is 0 or Inf; NaN passes both comparisons. */
   x = x < gpc_exp_lowest ? gpc_exp_lowest : x;
   x = x > gpc_exp_highest ? gpc_exp_highest : x;
-  double k = (x * GPC_EXP_LOG2E + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  double k = GPC_ROUND(x * GPC_EXP_LOG2E);
   double r = (x - k * GPC_EXP_LN2_HI) - k * GPC_EXP_LN2_LO;
-  double half = (k * 0.5 + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  double half = GPC_ROUND(k * 0.5);
   return gpc_exp_reduced(r) * gpc_pow2(half) * gpc_pow2(k - half);
 }
 
@@ -70,7 +78,7 @@ static inline double gpc_exp(double x) {
  * limit give k = -1023, whose "power of two" has all bits zero.) */
 static inline double gpc_exp_nonpos(double x) {
   x = x < gpc_exp_flush ? gpc_exp_flush : x;
-  double k = (x * GPC_EXP_LOG2E + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  double k = GPC_ROUND(x * GPC_EXP_LOG2E);
   double r = (x - k * GPC_EXP_LN2_HI) - k * GPC_EXP_LN2_LO;
   return gpc_exp_reduced(r) * gpc_pow2(k);
 }
@@ -79,7 +87,7 @@ static inline double gpc_exp_nonpos(double x) {
 static inline double gpc_expit_minus(double x) {
   x = x < gpc_exp_flush ? gpc_exp_flush : x;
   x = x > gpc_exp_normal ? gpc_exp_normal : x;
-  double k = (x * GPC_EXP_LOG2E + GPC_EXP_SHIFT) - GPC_EXP_SHIFT;
+  double k = GPC_ROUND(x * GPC_EXP_LOG2E);
   double r = (x - k * GPC_EXP_LN2_HI) - k * GPC_EXP_LN2_LO;
   return 1.0 / (1.0 + gpc_exp_reduced(r) * gpc_pow2(k));
 }

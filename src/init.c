@@ -19,21 +19,19 @@ SEXP r_gp_bound(SEXP z, SEXP labels, SEXP weights, SEXP inducing, SEXP q_mean, S
                 SEXP hyper, SEXP log_mean, SEXP diag, SEXP route, SEXP step,
                 SEXP threads);
 SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads);
-SEXP r_gp_centre(SEXP z, SEXP floor, SEXP centre, SEXP low, SEXP high, SEXP threads);
-SEXP r_gp_predict(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
-                  SEXP q_cov, SEXP log_mean, SEXP approx, SEXP threads);
-SEXP r_gp_draws(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
-                SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP tilt, SEXP independent,
-                SEXP keep, SEXP threads);
-SEXP r_gp_interval(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper, SEXP q_mean,
-                   SEXP q_cov, SEXP log_mean, SEXP x, SEXP e, SEXP tilt, SEXP lower,
-                   SEXP upper, SEXP threads);
-SEXP r_gp_latent(SEXP z, SEXP inducing, SEXP hyper, SEXP q_mean, SEXP q_cov,
-                 SEXP log_mean);
-SEXP r_gp_latent_rows(SEXP z, SEXP floor, SEXP shift, SEXP inducing, SEXP hyper,
-                      SEXP q_mean, SEXP q_cov, SEXP log_mean, SEXP threads);
-/* r_seen.c */
-SEXP r_centred(SEXP z, SEXP at, SEXP p, SEXP inducing, SEXP hyper, SEXP q_cov);
+SEXP r_gp_centre(SEXP at, SEXP centre, SEXP range, SEXP threads);
+SEXP r_gp_outside(SEXP at, SEXP rows, SEXP range);
+SEXP r_gp_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
+SEXP r_gp_latent(SEXP fit, SEXP z);
+SEXP r_gp_latent_rows(SEXP fit, SEXP at, SEXP threads);
+SEXP r_centred(SEXP fit, SEXP z, SEXP at, SEXP p);
+SEXP r_gp_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
+SEXP r_gp_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
+/* r_gp_effects.c */
+SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
+SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads);
+SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
+SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 /* r_measures.c */
 SEXP r_ece(SEXP forecast, SEXP spec);
 SEXP r_bin_sums(SEXP forecast, SEXP spec);
@@ -65,13 +63,18 @@ static const R_CallMethodDef calls[] = {
     CALL(temperature_fit, 8),
     CALL(gp_bound, 12),
     CALL(gp_fit, 5),
-    CALL(gp_centre, 6),
-    CALL(gp_predict, 10),
-    CALL(gp_draws, 14),
-    CALL(gp_interval, 14),
-    CALL(gp_latent, 6),
-    CALL(gp_latent_rows, 9),
-    CALL(centred, 6),
+    CALL(gp_centre, 4),
+    CALL(gp_outside, 3),
+    CALL(gp_predict, 4),
+    CALL(gp_draws, 5),
+    CALL(gp_interval, 5),
+    CALL(gp_latent, 2),
+    CALL(gp_latent_rows, 3),
+    CALL(centred, 4),
+    CALL(effects_predict, 4),
+    CALL(effects_latent, 3),
+    CALL(effects_draws, 5),
+    CALL(effects_interval, 5),
     CALL(ece, 2),
     CALL(bin_sums, 2),
     CALL(measure_totals, 1),

@@ -2,7 +2,7 @@
  * through a gpc_memory; nothing is asked for inside an iteration that could be kept. The
  * R layer hands out transient memory of R, which is given back when .Call returns or
  * jumps; C tests hand out one malloc() per array, so that a sanitizer sees every overrun.
- */
+ * Memory is never asked for inside a parallel region. */
 #ifndef GPC_MEMORY_H
 #define GPC_MEMORY_H
 
@@ -21,6 +21,10 @@ static inline double *gpc_get_doubles(const gpc_memory *memory, size_t n) {
 
 static inline int *gpc_get_ints(const gpc_memory *memory, size_t n) {
   return memory->get(memory->self, (n ? n : 1) * sizeof(int));
+}
+
+static inline float *gpc_get_floats(const gpc_memory *memory, size_t n) {
+  return memory->get(memory->self, (n ? n : 1) * sizeof(float));
 }
 
 static inline size_t *gpc_get_sizes(const gpc_memory *memory, size_t n) {

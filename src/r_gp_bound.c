@@ -71,7 +71,6 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
                                 const gpc_gp_point *point, int sparse, double step,
                                 int *route, gpc_gp_grad *grad) {
   const size_t m = basis->m;
-  const gpc_memory memory = r_memory();
   double lowest, highest, w_low = basis->w[0], w_high = basis->w[0];
   gpc_line line;
   gpc_nodes nodes;
@@ -82,7 +81,7 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
   range_of_scores(data, &lowest, &highest);
   if (!gpc_line_make(lowest, highest, w_low, w_high, step, 1.0 / 30.0, MOST_NODES, &line))
     return GPC_NOT_CONVERGED;
-  gpc_nodes_make(data, &point->prior, &line, 0, 0, &memory, &nodes);
+  gpc_nodes_make(data, &point->prior, &line, 0, 0, &r_memory, &nodes);
   const size_t g = nodes.g;
   const int full = point->cov == GPC_COV_FULL;
   node_values v = on_nodes(&nodes, basis, point);
@@ -94,7 +93,7 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
                                 .au = full ? whitened(g, m, v.a, point->q_cov) : NULL};
   gpc_gp_stats stats;
   gpc_gp_stats_carve(g, r_work(gpc_gp_stats_size(g)), &stats);
-  gpc_sparse_rows *rows = sparse ? make_rows(data, v.psi, &memory, &nodes) : NULL;
+  gpc_sparse_rows *rows = sparse ? make_rows(data, v.psi, &r_memory, &nodes) : NULL;
   *route = rows ? 2 : 1;
   gpc_gp_pass(data, &point->prior, &nodes, rows, &tables,
               r_work(gpc_gp_pass_work(data, rows, g)), &stats);

@@ -179,10 +179,9 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads) {
   data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
   data.threads = r_threads(threads);
   const gpc_fit_settings s = unpack_settings(settings, data.n, data.k);
-  const gpc_memory memory = r_memory();
   watching watch = {.trace = flag(settings, "trace")};
   gpc_fit_result result;
   const gpc_status status =
-      gpc_gp_fit(&data, &s, &memory, poll_fit, &watch, &watch.progress, &result);
+      gpc_gp_fit(&data, &s, &r_memory, poll_fit, &watch, &watch.progress, &result);
   return pack_result(status, &s, &result);
 }

@@ -129,7 +129,5 @@ static void memory_release(void *self, void *mark) {
   vmaxset(mark);
 }
 
-gpc_memory r_memory(void) {
-  return (gpc_memory){
-      .get = memory_get, .mark = memory_mark, .release = memory_release};
-}
+const gpc_memory r_memory = {
+    .get = memory_get, .mark = memory_mark, .release = memory_release};

@@ -52,6 +52,6 @@ double *r_work(size_t n);
 int *r_work_int(size_t n);
 
 /* The same memory for modules of the core that ask for it themselves. */
-gpc_memory r_memory(void);
+extern const gpc_memory r_memory;
 
 #endif

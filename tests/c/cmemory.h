@@ -26,11 +26,11 @@ static void *cmemory_get(void *self, size_t size) {
   block->bytes = malloc(size + CMEMORY_GUARD);
   block->size = size;
   block->before = cmemory_last;
-  memset(block->bytes, 0xa5, size + CMEMORY_GUARD); /* nobody may count on zeros */
+  memset(block->bytes, 0xff, size + CMEMORY_GUARD); /* NaN: nobody may count on zeros */
 #if defined(__SANITIZE_ADDRESS__)
   free(block->bytes); /* exactly as long as asked for: the sanitizer guards the end */
   block->bytes = malloc(size);
-  memset(block->bytes, 0xa5, size);
+  memset(block->bytes, 0xff, size);
 #endif
   cmemory_last = block;
   return block->bytes;
@@ -47,7 +47,7 @@ static void cmemory_release(void *self, void *mark) {
     cmemory_block *block = cmemory_last;
 #if !defined(__SANITIZE_ADDRESS__)
     for (size_t i = 0; i < CMEMORY_GUARD; i++)
-      if (block->bytes[block->size + i] != 0xa5) {
+      if (block->bytes[block->size + i] != 0xff) {
         printf("an array of %zu bytes was overrun\n", block->size);
         exit(1);
       }

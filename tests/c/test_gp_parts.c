@@ -1,10 +1,9 @@
 /* What the Gaussian process is made of: linalg.h against the definitions, the line of
- * gp_line.h on polynomials, the gradient of gp_basis.h against differences, quantiles
- * against sorting, and the logistic-normal integral against a fine grid. */
+ * gp_line.h on polynomials, the gradient of gp_basis.h against differences, and quantiles
+ * against sorting. */
 #include "ctest.h"
 #include "gp_basis.h"
 #include "gp_line.h"
-#include "gp_predict.h"
 #include "linalg.h"
 #include "select.h"
 
@@ -380,39 +379,6 @@ static void test_quantile(void) {
   CHECK(gpc_quantile(60, x, 0.5) == -29.5);
 }
 
-/* Simpson's rule in d itself where it varies, sd small or large. */
-static double slow_logistic_normal(double mean, double var) {
-  enum { CELLS = 20000 };
-  double sd = sqrt(var), low = -11.0, h = 22.0 / CELLS;
-  long double sum = 0.0L, total = 0.0L;
-  for (int i = 0; i <= CELLS; i++) {
-    double x = low + h * i, rule = i == 0 || i == CELLS ? 1.0 : i % 2 ? 4.0 : 2.0;
-    double weight = rule * exp(-0.5 * x * x);
-    sum += weight / (1.0 + exp(-(mean + sd * x)));
-    total += weight;
-  }
-  return (double)(sum / total);
-}
-
-static void test_logistic_normal(void) {
-  const double means[] = {-8.0, -0.7, 0.0, 2.5, 30.0};
-  for (double var = 1e-6; var < 2e4; var *= 10.0)
-    for (size_t i = 0; i < 5; i++) {
-      double p = gpc_gp_logistic_normal(means[i], var);
-      CHECK_NEAR(p, slow_logistic_normal(means[i], var),
-                 5e-12); /* the rule: 2 exp(-27) */
-      CHECK_NEAR(p + gpc_gp_logistic_normal(-means[i], var), 1.0, 1e-14);
-    }
-  CHECK_NEAR(gpc_gp_logistic_normal(1.2, 0.0), 1.0 / (1.0 + exp(-1.2)), 1e-15);
-  CHECK_REL(gpc_gp_logistic_normal(-300.0, 1e-4), exp(-300.0 + 0.5e-4), 1e-12);
-  CHECK(gpc_gp_logistic_normal(-1e5, 1.0) >= 0.0);
-  CHECK(gpc_gp_logistic_normal(1e5, 1.0) == 1.0);
-  /* so wide that the logistic is a step: Phi(mean / sd) */
-  for (double sd = 1e9; sd < 1e151; sd *= 1e20)
-    CHECK_NEAR(gpc_gp_logistic_normal(sd, sd * sd), 0.84134474606854293, 1e-12);
-  CHECK_NEAR(gpc_gp_logistic_normal(1.2, -1e-18), 1.0 / (1.0 + exp(-1.2)), 1e-15);
-}
-
 int main(void) {
   test_cholesky();
   test_not_positive();
@@ -423,6 +389,5 @@ int main(void) {
   test_basis();
   test_jitter();
   test_quantile();
-  test_logistic_normal();
   return CTEST_END();
 }

@@ -1,6 +1,5 @@
-/* test_seen.c: counting scores, the rows that stand for all, their temperature, and the
- * variance of the centred map, on cases worked by hand or by another road. */
-#include "centred.h"
+/* test_seen.c: counting scores, the rows that stand for all, and their temperature, on
+ * cases worked by hand or by another road. */
 #include "ctest.h"
 #include "seen.h"
 #include "temperature.h"
@@ -98,25 +97,9 @@ static void warmth(void) {
   free(work);
 }
 
-/* One inducing input at 0 with s2 = 1, no noise: a(z) = exp(-z^2 / 2), S = s. */
-static void centring(void) {
-  double w[] = {0.0}, chol[1], z[] = {0.0, 1.0, 3.0}, at[] = {0.5, -2.0};
-  double p[] = {0.25, 0.75}, s[] = {0.3}, variance[3], work[16];
-  gpc_basis basis = {1, w, {1.0, 1.0, 0.0}, 0.0, chol};
-  CHECK(gpc_basis_factor(&basis) == GPC_OK);
-  CHECK(gpc_centred_work(3, 2, 1) <= 16);
-  gpc_centred_variance(&basis, s, 3, z, 2, at, p, work, variance);
-  double mean = 0.25 * exp(-0.125) + 0.75 * exp(-2.0);
-  for (int i = 0; i < 3; i++) {
-    double a = exp(-0.5 * z[i] * z[i]);
-    CHECK_NEAR(variance[i], 0.3 * (a - mean) * (a - mean) + 1.0 - a * a, 1e-12);
-  }
-}
-
 int main(void) {
   counting();
   spreading();
   warmth();
-  centring();
   return CTEST_END();
 }

@@ -5,7 +5,9 @@
 
 #include "centred.h"
 #include "gp_fit.h"
+#include "gp_draws.h"
 #include "gp_predict.h"
+#include "gp_two.h"
 #include "gp_prepare.h"
 #include "linalg.h"
 #include "seen.h"
@@ -56,14 +58,21 @@ static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t 
   return rows;
 }
 
+static void *take_memory(void *data, size_t bytes) {
+  (void)data;
+  return room_bytes(bytes);
+}
+
+static const gpc_memory memory = {.take = take_memory};
+
 /* New scores, the fit's own and odd ones: probabilities whatever they are. */
 static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean mean, size_t m,
                     bytes *b) {
-  gpc_gp_fitted fit = {{m, state->point.inducing, state->point.hyper, 0.0, room(m * m)},
-                       mean,
-                       state->point.slope,
-                       state->point.q_mean,
-                       state->point.q_cov};
+  gpc_gp_fitted fit = {
+      .basis = {.m = m, .w = state->point.inducing, .hyper = state->point.hyper, .chol = room(m * m)},
+      .prior = {.mean = mean, .slope = state->point.slope},
+      .q_mean = state->point.q_mean,
+      .q_cov = state->point.q_cov};
   if (gpc_basis_factor(&fit.basis) != GPC_OK)
     return;
   const size_t n = 12, k = data->k;
@@ -76,20 +85,12 @@ static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean
   if (mean != GPC_MEAN_LOG)
     rows.floor = -INFINITY;
   gpc_gp_lookup lookup;
-  gpc_gp_lookup_size(&fit, &lookup);
-  HOLDS(lookup.cells < 2000000);
-  lookup.cell = room(8 * lookup.cells);
-  lookup.node = room(lookup.nodes * lookup.m);
-  lookup.node_c = room(lookup.nodes);
-  lookup.node_phi = room(lookup.nodes);
-  if (gpc_gp_lookup_fill(&fit, room(gpc_gp_lookup_work(&lookup)), &lookup) != GPC_OK)
+  HOLDS(gpc_gp_lookup_cells(&fit) < 2000000);
+  if (gpc_gp_lookup_make(&fit, &memory, &lookup) != GPC_OK)
     return;
-  int *hard = room_int(n);
   for (int approx = 0; approx < 3; approx++) {
     if (approx < 2) {
-      memset(hard, 0, n * sizeof(int));
-      gpc_gp_predict(&rows, &lookup, (gpc_approx)approx, NULL, NULL, room(gpc_gp_predict_work(&lookup, k, 1)), p,
-                     hard);
+      HOLDS(gpc_gp_predict(&rows, &fit, (gpc_approx)approx, &memory, NULL, NULL, p) == GPC_OK);
     } else {
       double x[4 * 64], e[4 * 8], tilt[4];
       for (size_t i = 0; i < 4; i++)
@@ -98,13 +99,12 @@ static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean
         x[i] = ((double)take(b) - 128.0) / 40.0;
       for (size_t i = 0; i < 4 * k; i++)
         e[i] = ((double)take(b) - 128.0) / 40.0;
+      gpc_gp_random random = {.pairs = 4, .x = x, .e = e, .tilt = take(b) % 2 ? tilt : NULL};
       memset(p, 0, n * k * sizeof(double));
-      gpc_gp_draws(&rows, &lookup, 0, n, 4, x, e, take(b) % 2 ? tilt : NULL, 0, 1.0 / 8.0,
-                   room(gpc_gp_draws_work(&lookup, k, 4, 1)), p, NULL);
+      gpc_gp_draws(&rows, &lookup, 0, n, &random, 1.0 / 8.0, gpc_gp_draws_take(&lookup, k, 4, 1, &memory), p,
+                   NULL);
     }
     for (size_t i = 0; i < n; i++) {
-      if (approx == GPC_APPROX_DELTA && hard[i])
-        continue; /* for the caller to integrate */
       double sum = 0.0;
       for (size_t j = 0; j < k; j++) {
         HOLDS(p[i + n * j] >= 0.0 && p[i + n * j] <= 1.0 + 1e-9);
@@ -114,7 +114,7 @@ static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean
     }
   }
   if (k == 2) {
-    gpc_gp_predict_two(&rows, &fit, NULL, NULL, room(gpc_gp_predict_two_work(m)), p);
+    gpc_gp_predict_two(&rows, &fit, &memory, NULL, NULL, p);
     for (size_t i = 0; i < n; i++)
       HOLDS(p[i] >= 0.0 && p[i + n] >= 0.0 && fabs(p[i] + p[i + n] - 1.0) < 1e-9);
   }

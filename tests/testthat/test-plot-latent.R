@@ -99,7 +99,8 @@ test_that("the band is the posterior of the map less its average", {
   half <- (got$conf.high - got$conf.low) / 2
   expect_equal(half, qnorm(.95) * apply(centred, 1, sd), tolerance = .05)
   # Without the average it is the variance that latent() gives
-  var <- .Call(C_centred, got$z, 1e6, 1, fit$inducing, unname(h), fit$q_cov)
+  shape <- .Call(C_centred, fit, got$z, 1e6, 1)
+  var <- shape$var + shape$rho
   expect_equal(sqrt(var), latent(fit, got$z)$sd, tolerance = 1e-6)
 })
 

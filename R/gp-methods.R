@@ -1,0 +1,153 @@
+# Looking inside a fit of calib_gp(), and what such an object must be.
+
+#' @export
+latent.calib_gp <- function(object, z, ...) {
+  object <- check_object(object)
+  if (!is.numeric(z) || anyNA(z) || any(is.infinite(z))) {
+    stop_input("z", "must be numeric and finite", say_given(z))
+  }
+  z <- as.double(z)
+  if (object$mean == "log" && any(z <= 0)) {
+    stop_input("z", "must be positive: the map of mean = \"log\" is one of probabilities")
+  }
+  out <- .Call(C_gp_latent, object, z)
+  data.frame(z = z, mean = out$mean, sd = sqrt(pmax(out$var, 0)))
+}
+
+#' How far the map is from its prior mean, both shifted to agree on average over `at`, since a
+#' constant does not matter; with the standard deviation of that difference
+#' @noRd
+gp_departure <- function(object, at) {
+  even <- rep(1 / length(at), length(at))
+  out <- .Call(C_centred, object, at, at, even)
+  data.frame(z = at, departure = out$departure, sd = sqrt(out$var))
+}
+
+gp_edf <- function(object) {
+  length(object$q_mean) - sum(diag(object$q_cov)) + (object$mean == "linear")
+}
+
+#' @export
+describe.calib_gp <- function(object) {
+  hyper <- object$hyper
+  mean <- switch(object$mean,
+    linear = paste0("linear, slope ", format(hyper[["slope"]], digits = 3)),
+    identity = "identity",
+    log = "log of the raw probabilities"
+  )
+  lines <- c(
+    paste0("prior mean ", mean, if (object$mean != "log") {
+      if (object$center) "; scores centred by row" else "; scores not centred"
+    }),
+    paste0("kernel variance ", format(hyper[["variance"]], digits = 3), ", lengthscale ",
+      format(hyper[["lengthscale"]], digits = 3), "; ", length(object$inducing),
+      " inducing inputs, ", object$covariance, " covariance"),
+    paste0("bound ", format(object$elbo, digits = 6), " after ", object$passes,
+      " passes; effective degrees of freedom ", format(gp_edf(object), digits = 2))
+  )
+  if (object$changed > 0) {
+    lines <- c(lines, paste0("not increasing: ", say_count(object$changed, "calibration row"),
+      " change their most likely class"))
+  }
+  if (!is.null(object$floor)) {
+    lines <- c(lines, paste0("probabilities below ", format(object$floor, digits = 2),
+      " count as that much (zeros occurred)"))
+  }
+  list(title = "Latent Gaussian process", lines = lines)
+}
+
+#' @rdname calibrator
+#' @export
+summary.calib_gp <- function(object, ...) {
+  object <- check_object(object)
+  out <- summary.calibrator(object)
+  at <- seq(object$range[1], object$range[2], length.out = 200)
+  if (object$mean == "log") at <- pmax(at, .Machine$double.xmin)
+  out$departure <- gp_departure(object, at)
+  out$edf <- gp_edf(object)
+  structure(out, class = c("summary.calib_gp", "summary.calibrator"))
+}
+
+#' @export
+print.summary.calib_gp <- function(x, ...) {
+  NextMethod()
+  fit <- x$fit
+  cat("\nThe map on the scores seen, ", format(fit$range[1], digits = 3), " to ",
+    format(fit$range[2], digits = 3), ":\n", sep = "")
+  if (fit$monotone) {
+    cat("  increasing: its posterior mean keeps the order of the classes\n")
+  } else {
+    cat("  not increasing everywhere: under its posterior mean ", fit$changed, " of ", fit$n,
+      " calibration rows change their most likely class\n", sep = "")
+  }
+  away <- x$departure
+  clear <- abs(away$departure) > 2 * away$sd
+  most <- which.max(abs(away$departure))
+  cat("  departs from the prior mean by at most ", format(abs(away$departure[most]), digits = 2),
+    " (at ", format(away$z[most], digits = 3), "); by more than two standard deviations on ",
+    format(100 * mean(clear), digits = 2), " % of the range\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+parameters.calib_gp <- function(object) {
+  hyper <- object$hyper
+  keep <- if (object$mean == "log") names(hyper) != "slope" else TRUE
+  sd <- if (is.null(object$slope_sd) || object$slope_sd == 0) NA_real_ else object$slope_sd
+  data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep],
+    std.error = ifelse(names(hyper)[keep] == "slope", sd, NA_real_))
+}
+
+#' @rdname calibrator
+#' @export
+glance.calib_gp <- function(x, ...) {
+  x <- check_object(x, "x")
+  cbind(glance.calibrator(x), elbo = x$elbo, passes = x$passes, edf = gp_edf(x))
+}
+
+# What objects must be --------------------------------------------------------------------
+
+#' @export
+object_fields.calib_gp <- function(object) {
+  size <- length(object$inducing)
+  # squares of these must neither overflow nor vanish
+  list(
+    elbo = field("number"), hyper = field("number", 4L, low = 0, high = 1e150),
+    inducing = field("number", NULL, low = -1e150, high = 1e150), q_mean = field("number", size),
+    q_cov = field("number", size^2), passes = field("whole", low = 0),
+    mean = field("text", among = c("linear", "identity", "log")),
+    covariance = field("text", among = c("full", "diag")), center = field("flag"),
+    floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
+    range = field("number", 2L), monotone = field("flag"), changed = field("whole", low = 0),
+    slope_sd = field("number", low = 0, optional = TRUE),
+    slope_cross = field("number", size, optional = TRUE)
+  )
+}
+
+#' @export
+object_wrong.calib_gp <- function(object) {
+  hyper <- object$hyper
+  size <- length(object$inducing)
+  if (!identical(names(hyper), c("variance", "lengthscale", "noise", "slope"))) {
+    return("has hyperparameters without their names")
+  }
+  if (hyper[["variance"]] <= 0 || hyper[["lengthscale"]] < 1e-150 || hyper[["slope"]] <= 0) {
+    return("has hyperparameters out of range")
+  }
+  if (object$range[1] > object$range[2]) return("has a range that is not in order")
+  if (object$mean == "log" && (object$center || object$input != "probs")) {
+    return("has a log mean, but not of raw probabilities")
+  }
+  if (size < 2 || anyDuplicated(object$inducing)) return("has inducing inputs that coincide")
+  # the places of a lookup table: fits have a few hundred
+  if (diff(range(object$inducing)) > 1e4 * hyper[["lengthscale"]]) {
+    return("has a lengthscale far below the range of its inducing inputs")
+  }
+  cov <- object$q_cov
+  if (!identical(dim(cov), c(size, size)) || !isSymmetric(cov, tol = 1e-8) ||
+    inherits(try(chol(cov), silent = TRUE), "try-error")) {
+    return("has a posterior covariance that is none")
+  }
+  wrong <- seen_wrong(object$scores_seen)
+  if (length(wrong)) paste0("has a field `scores_seen` that ", wrong)
+}

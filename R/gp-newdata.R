@@ -1,0 +1,94 @@
+# New scores for a fit of calib_gp(): on the scale of g, centred, and safe.
+
+#' New scores on the scale of g
+#' @return list: `z` (the scores as they are, or their logarithms), `floor` (lower scores count as
+#'   this), `shift` (to be subtracted from the rows, or NULL): what the C routines take as `at`; and
+#'   `outside`, the number of scores outside the range seen in fitting.
+#' @noRd
+gp_newdata <- function(object, data) {
+  data <- rule_out_far(object, data)
+  floored <- !is.null(object$floor)
+  floor <- if (floored) {
+    object$floor
+  } else if (object$input == "probs") {
+    .Machine$double.xmin
+  } else {
+    0
+  }
+  log_mean <- object$mean == "log"
+  at <- list(
+    z = if (log_mean) data$scores else latent_scale(data$scores, object$input, floored, data$threads),
+    floor = if (log_mean) floor else log(floor)
+  )
+  if (floored || object$input != "logits") return(gp_centre(object, at, data$threads))
+  if (data$scan$n_neginf > 0) gp_ruled_out(object, data, at) else gp_scanned(object, data, at)
+}
+
+#' Logits so far below the highest of their row that their mean leaves nothing of the others (1e20
+#' less than it, say, where a program writes that for a class it rules out) are as good as -Inf
+#' @noRd
+rule_out_far <- function(object, data) {
+  if (object$input != "logits" || !is.null(object$floor) || !object$center) return(data)
+  if (any(abs(data$scan$max) > 1e300)) {
+    stop_input("newdata", "has rows of logits beyond 1e300, too far to be summed", "Rescale them.")
+  }
+  far <- 1e8 / object$hyper[["slope"]] # the mean is then good to 2e-8 / slope
+  rows <- which(data$scan$max - data$scan$min > far)
+  if (!length(rows)) return(data)
+  part <- data$scores[rows, , drop = FALSE]
+  part[part < data$scan$max[rows] - far] <- -Inf
+  data$scores[rows, ] <- part
+  data$scan$min[rows] <- -Inf
+  data$scan$n_neginf <- data$scan$n_neginf + length(rows)
+  data
+}
+
+#' Row means and scores outside, by a pass over the scores
+#' @noRd
+gp_centre <- function(object, at, threads) {
+  centre <- .Call(C_gp_centre, at, object$center, as.double(object$range), threads)
+  c(at, centre)
+}
+
+#' The same for logits as they are: the scan of the checks has seen all but how many scores of a row
+#' lie outside
+#' @noRd
+gp_scanned <- function(object, data, at) {
+  at["shift"] <- list(if (object$center) data$scan$sum / ncol(at$z))
+  centre <- if (object$center) at$shift else 0
+  rows <- which(data$scan$min - centre < object$range[1] | data$scan$max - centre > object$range[2])
+  at$outside <- if (length(rows)) .Call(C_gp_outside, at, rows, as.double(object$range)) else 0
+  at
+}
+
+#' Classes ruled out by -Inf in a fit that has seen none
+#'
+#' They go as far down as a probability can be, and below every logit of their row. The rows are
+#' centred by their other classes, which are then where they would be without them.
+#' @noRd
+gp_ruled_out <- function(object, data, at) {
+  rows <- which(data$scan$min == -Inf)
+  part <- at$z[rows, , drop = FALSE]
+  gone <- part == -Inf
+  top <- data$scan$max[rows]
+  negated <- -part
+  negated[gone] <- -Inf
+  # clearly below: far out the latent values of two classes vary by themselves
+  below <- (1 + object$hyper[["variance"]]) / object$hyper[["slope"]]
+  lowest <- pmin(-scan_rows(negated, keep = "max")$max - below, top + log(rowSums(exp(part - top))) + log(.Machine$double.xmin))
+  part[gone] <- 0
+  data$scan$sum[rows] <- rowSums(part) / rowSums(!gone) * ncol(part)
+  part[gone] <- lowest[row(part)[gone]]
+  at$z[rows, ] <- part
+  data$scan$min[rows] <- lowest
+  gp_scanned(object, data, at)
+}
+
+warn_outside <- function(at) {
+  if (at$outside > 0.01 * length(at$z)) {
+    warn_gpcalib("extrapolation", paste0(format(100 * at$outside / length(at$z), digits = 2),
+      " % of the scores in `newdata` lie outside the range seen in fitting, where the map ",
+      "returns to its prior mean."))
+  }
+}
+

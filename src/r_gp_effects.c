@@ -1,0 +1,125 @@
+/* r_gp_effects.c: .Call layer of predictions with class effects (gp_joint_predict.h). For
+ * `fit` and `at` see r_gp_unpack.h; fit$effects is a list of `scale` (rms, slope, low,
+ * high), `count` (features of each block), `effect` [r x k], `cov` (the lower triangle,
+ * packed by columns) and `slopes`. */
+#include "gp_joint_predict.h"
+#include "r_gp_unpack.h"
+#include "select.h"
+
+#include <math.h>
+#include <string.h>
+
+static gpc_joint_fitted unpack(SEXP fit, size_t k) {
+  SEXP list = r_element(fit, "effects");
+  const double *scale = r_doubles(r_element(list, "scale"), "scale", 4);
+  const int *count = r_integers(r_element(list, "count"), "count", GPC_BLOCKS);
+  int wanted[GPC_BLOCKS];
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    wanted[b] = count[b] > 0;
+  gpc_joint_fitted out = {
+      .process = r_gp_fitted(fit),
+      .features = gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]),
+      .slopes = (size_t)r_count(r_element(list, "slopes"), "slopes")};
+  const size_t e = k * out.features.r, size = out.process.basis.m + out.slopes + e;
+  out.effect = r_doubles(r_element(list, "effect"), "effect", (R_xlen_t)e);
+  const double *packed =
+      r_doubles(r_element(list, "cov"), "cov", (R_xlen_t)(size * (size + 1) / 2));
+  double *cov = r_work(size * size);
+  for (size_t j = 0; j < size; j++)
+    for (size_t i = j; i < size; i++)
+      cov[i + size * j] = cov[j + size * i] = *packed++;
+  out.cov = cov;
+  return out;
+}
+
+static void check(gpc_status status) {
+  if (status != GPC_OK)
+    Rf_error("internal error: the posterior covariance is not positive definite");
+}
+
+/* approx: 0 mean, 1 delta. */
+SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
+  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
+  gpc_joint_fitted joint = unpack(fit, data.k);
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
+  check(gpc_joint_predict(&data, &joint,
+                          r_count(approx, "approx") == 1 ? GPC_APPROX_DELTA
+                                                         : GPC_APPROX_MEAN,
+                          &r_memory, r_poll, NULL, REAL(out)));
+  UNPROTECT(1);
+  return out;
+}
+
+/* Posterior mean and variance of the latent values: list of matrices [n x k]. */
+SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
+  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
+  gpc_joint_fitted joint = unpack(fit, data.k);
+  static const char *names[] = {"mean", "var", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  for (int i = 0; i < 2; i++)
+    SET_VECTOR_ELT(out, i, Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
+  check(gpc_joint_latent(&data, &joint, &r_memory, r_poll, NULL,
+                         REAL(VECTOR_ELT(out, 0)), REAL(VECTOR_ELT(out, 1))));
+  UNPROTECT(1);
+  return out;
+}
+
+/* functions: list of x [size x pairs] and e [k x pairs] from R's generator. keep: all
+ * draws [n x k x 2 pairs], or their average. */
+SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads) {
+  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
+  gpc_joint_fitted joint = unpack(fit, data.k);
+  SEXP noise = r_element(functions, "e");
+  const size_t k = data.k, pairs = (size_t)XLENGTH(noise) / k;
+  const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;
+  const int all = r_flag(keep, "keep");
+  const double *x = r_doubles(r_element(functions, "x"), "x", (R_xlen_t)(size * pairs));
+  SEXP out = PROTECT(
+      Rf_allocVector(REALSXP, (R_xlen_t)(data.n * k * (all ? 2 * pairs : 1))));
+  check(gpc_joint_draws(&data, &joint, pairs, x, r_doubles(noise, "e", -1), &r_memory,
+                        r_poll, NULL, REAL(out), all ? REAL(out) : NULL));
+  UNPROTECT(1);
+  return out;
+}
+
+#define INTERVAL_DOUBLES 4000000 /* of draws at a time, at the most */
+
+/* Quantiles ends = c(lower, upper) of the draws: [n x k x 2]. */
+SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads) {
+  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
+  gpc_joint_fitted joint = unpack(fit, data.k);
+  SEXP noise = r_element(functions, "e");
+  const size_t n = data.n, k = data.k, pairs = (size_t)XLENGTH(noise) / k;
+  const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;
+  const double *x = r_doubles(r_element(functions, "x"), "x", (R_xlen_t)(size * pairs));
+  const double *e = r_doubles(noise, "e", -1), *end = r_doubles(ends, "ends", 2);
+  SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * k)));
+  size_t rows = INTERVAL_DOUBLES / (k * 2 * pairs);
+  rows = rows < 1 ? 1 : rows < n ? rows : n;
+  double *all = r_work(rows * k * 2 * pairs), *draws = r_work(2 * pairs);
+  double *z = r_work(rows * k), *shift = data.shift ? r_work(rows) : NULL;
+  for (size_t first = 0; first < n; first += rows) {
+    const size_t count = n - first < rows ? n - first : rows;
+    const void *mark = vmaxget();
+    gpc_gp_data part = data;
+    for (size_t j = 0; j < k; j++)
+      memcpy(z + count * j, data.z + first + n * j, count * sizeof(double));
+    if (shift)
+      memcpy(shift, data.shift + first, count * sizeof(double));
+    part.n = count;
+    part.z = z;
+    part.shift = shift;
+    check(gpc_joint_draws(&part, &joint, pairs, x, e, &r_memory, r_poll, NULL, NULL, all));
+    vmaxset(mark);
+    for (size_t j = 0; j < k; j++)
+      for (size_t i = 0; i < count; i++) {
+        for (size_t d = 0; d < 2 * pairs; d++)
+          draws[d] = all[i + count * (j + k * d)];
+        double *to = REAL(out) + first + i + n * j;
+        to[0] = gpc_quantile(2 * pairs, draws, end[0]);
+        to[n * k] = gpc_quantile(2 * pairs, draws, end[1]);
+      }
+  }
+  UNPROTECT(1);
+  return out;
+}

@@ -46,7 +46,7 @@ void gpc_gp_design_functions(size_t rank, double *work, double *x) {
     for (size_t d = 0; d < PAIRS; d++) {
       const double t = 0.5 + (double)(d + 1) * alpha;
       const double point =
-          q < LEADING ? gpc_qnorm(t - floor(t)) : mixed_normal(q + rank * d);
+          q < LEADING ? gpc_qnorm(t - floor(t)) : mixed_normal(q * PAIRS + d);
       *(q < exact ? y + d + PAIRS * q : x + q + rank * d) = point;
     }
   }

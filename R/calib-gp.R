@@ -118,7 +118,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
     monotone = fit$monotone, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = min(sqrt(fit$slope_var), 10 * fit$hyper[["slope"]]), slope_cross = fit$slope_cross,
-    class_effects = fit$class_effects, effects = fit$effects
+    class_effects = fit$class_effects, effects = fit$effects, offsets = fit$offsets
   )
 }
 

@@ -1,8 +1,13 @@
 # Effects of the classes in calib_gp(): which are tried, what the object keeps of them, and how they
 # are shown.
 
-# With less than this many nats promised at the start they are left out by class_effects = "auto".
+# With less than this many nats promised at the start they are left out by class_effects = "auto";
+# offsets of many classes with less than this in a score test, which is 0 +- 1 if they are nothing.
 effects_worthless <- -1
+offsets_worthless <- 0.5
+
+# Up to so many classes offsets alone have a joint covariance with the process.
+joint_classes <- 26L
 
 effect_blocks <- c("offset", "matrix", "softmax")
 
@@ -42,6 +47,8 @@ gp_with_effects <- function(fit, data, blocks) {
   if (is.null(effects)) return(fit)
   fit$passes <- fit$passes + effects$passes
   if (!effects$kept) return(fit)
+  if (!effects$converged) fit$status <- "not_converged"
+  if (!is.null(effects$mean)) return(gp_with_offsets(fit, data, effects))
   classes <- length(data$classes)
   m <- length(effects$q_mean)
   cov <- matrix(effects$cov, sqrt(length(effects$cov)))
@@ -58,7 +65,6 @@ gp_with_effects <- function(fit, data, blocks) {
   }
   fit$elbo <- effects$elbo
   fit$class_effects <- if (any(effects$count[-1] > 0)) "matrix" else "offset"
-  if (!effects$converged) fit$status <- "not_converged"
   fit$effects <- list(
     worth = effects$elbo - effects$none,
     sd = stats::setNames(effects$tau, effect_blocks)[effects$count > 0],
@@ -70,13 +76,24 @@ gp_with_effects <- function(fit, data, blocks) {
   fit
 }
 
+#' Offsets of many classes: the process stays as it was
+#' @noRd
+gp_with_offsets <- function(fit, data, effects) {
+  fit$class_effects <- "offset"
+  worth <- effects$elbo - effects$none
+  fit$elbo <- fit$elbo + worth
+  fit$offsets <- list(worth = worth, sd = c(offset = effects$tau),
+    mean = stats::setNames(effects$mean, data$classes), var = effects$var)
+  fit
+}
+
 #' How many calibration rows change their most likely class under the map's mean
 #' @noRd
 gp_changed <- function(fit, data) {
-  if (is.null(fit$effects)) return(list(changed = fit$shared_changed))
+  if (is.null(fit$effects) && is.null(fit$offsets)) return(list(changed = fit$shared_changed))
   floor <- if (!is.null(fit$floor)) log(fit$floor) else if (data$input == "probs") log(.Machine$double.xmin) else -Inf
   at <- list(z = fit$z, floor = floor)
   at <- c(at, .Call(C_gp_centre, at, TRUE, c(-Inf, Inf), data$threads))
-  probs <- .Call(C_effects_predict, fit, at, 0L, data$threads)
+  probs <- gp_probs(fit, at, "mean", threads = data$threads)
   list(changed = sum(scan_rows(probs)$arg != data$scan$arg))
 }

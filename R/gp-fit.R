@@ -13,7 +13,7 @@ fit_gp <- function(data, mean, spec, floor) {
   stop_gp(fit, spec, center)
   fit <- gp_with_effects(fit, data, gp_effect_blocks(data, mean, center, spec))
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
-    "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects")], list(
+    "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets")], list(
     shared_changed = fit$changed,
     hyper = stats::setNames(fit$hyper, c("variance", "lengthscale", "noise", "slope")),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
@@ -55,7 +55,9 @@ gp_settings <- function(data, mean, center, spec, floors) {
     bins = seen_bins, trace = spec$control$trace,
     effects = gp_effect_blocks(data, mean, center, spec),
     effect_variance = c(held("offset"), held("matrix"), held("softmax")),
-    worthless = if (spec$class_effects == "auto") effects_worthless else -Inf
+    worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
+    many = length(data$classes) > max(joint_classes, spec$control$matrix_classes),
+    least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf
   )
 }
 

@@ -109,10 +109,28 @@ empty_prediction <- function(object, dims, type, n_draws) {
 #' @noRd
 gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, threads = 1L) {
   if (approx == "mc") return(gp_mc(object, at, n_draws, independent, threads))
-  if (!is.null(object$effects)) {
-    return(.Call(C_effects_predict, object, at, match(approx, c("mean", "delta")) - 1L, threads))
-  }
-  .Call(C_gp_predict, object, at, match(approx, c("mean", "delta")) - 1L, threads)
+  predict <- if (is.null(object$effects)) C_gp_predict else C_effects_predict
+  probs <- .Call(predict, object, at, match(approx, c("mean", "delta")) - 1L, threads)
+  gp_shift(object, probs)
+}
+
+#' The offsets of many classes on top of probabilities of the process alone
+#' @noRd
+gp_shift <- function(object, probs) {
+  if (is.null(object$offsets)) return(probs)
+  out <- .Call(C_offsets_apply, probs, matrix(unname(object$offsets$mean)), nrow(probs))
+  matrix(out, nrow(probs))
+}
+
+#' The same for draws [n x k x d], with the offsets drawn as well, in antithetic pairs
+#' @noRd
+gp_shift_draws <- function(object, draws, rows) {
+  if (is.null(object$offsets)) return(draws)
+  classes <- length(object$offsets$mean)
+  pairs <- length(draws) / (2 * rows * classes)
+  e <- sqrt(object$offsets$var) * matrix(stats::rnorm(classes * pairs), classes)
+  both <- object$offsets$mean + matrix(rbind(e, -e), classes)
+  .Call(C_offsets_apply, as.vector(draws), both, rows)
 }
 
 #' Averages over function draws; `independent` in blocks of rows
@@ -122,7 +140,7 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
   n <- nrow(at$z)
   average <- function(at, functions) {
     draws <- if (is.null(object$effects)) C_gp_draws else C_effects_draws
-    matrix(.Call(draws, object, at, functions, FALSE, threads), nrow(at$z))
+    gp_shift(object, matrix(.Call(draws, object, at, functions, FALSE, threads), nrow(at$z)))
   }
   if (!independent) return(average(at, gp_functions(object, at, pairs)))
   block <- max(1L, as.integer(4e6 / (ncol(at$z) * pairs)))
@@ -158,6 +176,9 @@ gp_functions <- function(object, at, pairs, vary_slope = FALSE) {
 #' Array N x K x 3
 #' @noRd
 gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
+  if (!is.null(object$offsets)) {
+    return(gp_interval_offsets(object, at, n_draws, level, vary_slope, dims, threads))
+  }
   functions <- gp_functions(object, at, (n_draws + 1L) %/% 2L, vary_slope)
   interval <- if (is.null(object$effects)) C_gp_interval else C_effects_interval
   ends <- .Call(interval, object, at, functions, c(1 - level, 1 + level) / 2, threads)
@@ -173,6 +194,7 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
   functions <- gp_functions(object, at, pairs, vary_slope)
   draws <- if (is.null(object$effects)) C_gp_draws else C_effects_draws
   draws <- .Call(draws, object, at, functions, TRUE, threads)
+  draws <- gp_shift_draws(object, draws, nrow(at$z))
   draws <- array(draws, c(dim(at$z), 2L * pairs))
   structure(draws[, , seq_len(n_draws), drop = FALSE], dimnames = c(dims, list(NULL)))
 }
@@ -181,5 +203,29 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
 #' @noRd
 gp_latent_rows <- function(object, at, threads) {
   latent <- if (is.null(object$effects)) C_gp_latent_rows else C_effects_latent
-  .Call(latent, object, at, threads)
+  out <- .Call(latent, object, at, threads)
+  if (is.null(object$offsets)) return(out)
+  list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = sweep(out$var, 2, object$offsets$var, "+"))
+}
+
+#' Intervals of a fit with offsets of many classes, in blocks of rows
+#' @noRd
+gp_interval_offsets <- function(object, at, n_draws, level, vary_slope, dims, threads) {
+  pairs <- (n_draws + 1L) %/% 2L
+  n <- nrow(at$z)
+  k <- ncol(at$z)
+  functions <- gp_functions(object, at, pairs, vary_slope)
+  seed <- stats::rnorm(k * pairs) # the offsets of a draw are the same in all rows
+  e <- sqrt(object$offsets$var) * matrix(seed, k)
+  both <- object$offsets$mean + matrix(rbind(e, -e), k)
+  out <- array(0, c(n, k, 3), c(dims, list(c("estimate", "lower", "upper"))))
+  out[, , 1] <- gp_probs(object, at, "delta", threads = threads)
+  block <- max(1L, as.integer(4e6 / (2 * k * pairs)))
+  for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
+    part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
+    draws <- .Call(C_gp_draws, object, part, functions, TRUE, threads)
+    draws <- .Call(C_offsets_apply, draws, both, length(rows))
+    out[rows, , 2:3] <- .Call(C_draw_quantiles, draws, length(rows) * k, c(1 - level, 1 + level) / 2)
+  }
+  out
 }

@@ -379,6 +379,17 @@ static gpc_status add_effects(fitting *f, gpc_optimiser *o) {
     some |= s->effects[b];
   if (!some || f->now.flat)
     return GPC_OK;
+  f->result->tried = 1;
+  if (s->many) {
+    const gpc_offsets_settings how = {.variance = s->effect_variance[GPC_OFFSET],
+                                      .least_score = s->least_score,
+                                      .tol = fmax(1e-2, s->tol),
+                                      .max_passes = s->max_passes,
+                                      .poll = f->poll,
+                                      .poll_data = f->poll_data};
+    gpc_offsets_fit(o->visitor, &o->here, &how, &f->result->offsets);
+    return GPC_OK;
+  }
   set_limits(f, &f->at, &limits);
   gpc_effects_settings how = {.slope = isnan(f->guess) ? f->at.slope : f->guess,
                               .s2_free = limits.box.s2_free,
@@ -394,7 +405,6 @@ static gpc_status add_effects(fitting *f, gpc_optimiser *o) {
                               .poll_data = f->poll_data};
   memcpy(how.wanted, s->effects, sizeof how.wanted);
   memcpy(how.variance, s->effect_variance, sizeof how.variance);
-  f->result->tried = 1;
   return gpc_effects_fit(o->visitor, &o->here, &f->now.range, &how, &f->result->effects);
 }
 

@@ -5,6 +5,7 @@
 #define GPC_GP_FIT_H
 
 #include "gp_effects.h"
+#include "gp_offsets.h"
 #include "gp_optimise.h"
 
 typedef struct {
@@ -28,6 +29,8 @@ typedef struct {
   int effects[GPC_BLOCKS];            /* which effects of the classes to add */
   double effect_variance[GPC_BLOCKS]; /* held; NAN: estimated */
   double worthless;                   /* gp_effects.h */
+  int many;           /* offsets only, of many classes: gp_offsets.h */
+  double least_score; /* gp_offsets.h */
 } gpc_fit_settings;
 
 typedef struct {
@@ -53,6 +56,7 @@ typedef struct {
   double beta; /* 1/T of the sample */
   int tried;   /* effects were asked for: */
   gpc_effects_result effects;
+  gpc_offsets_result offsets; /* instead, where `many` */
 } gpc_fit_result;
 
 /* Memory of the result comes from `memory`. `progress` is kept up to date for poll().

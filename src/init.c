@@ -32,6 +32,8 @@ SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
 SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads);
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
+SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows);
+SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends);
 /* r_measures.c */
 SEXP r_ece(SEXP forecast, SEXP spec);
 SEXP r_bin_sums(SEXP forecast, SEXP spec);
@@ -75,6 +77,8 @@ static const R_CallMethodDef calls[] = {
     CALL(effects_latent, 3),
     CALL(effects_draws, 5),
     CALL(effects_interval, 5),
+    CALL(offsets_apply, 3),
+    CALL(draw_quantiles, 3),
     CALL(ece, 2),
     CALL(bin_sums, 2),
     CALL(measure_totals, 1),

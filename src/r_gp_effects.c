@@ -3,6 +3,7 @@
  * high), `count` (features of each block), `effect` [r x k], `cov` (the lower triangle,
  * packed by columns) and `slopes`. */
 #include "gp_joint_predict.h"
+#include "gp_offsets.h"
 #include "r_gp_unpack.h"
 #include "select.h"
 
@@ -119,6 +120,40 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
         to[0] = gpc_quantile(2 * pairs, draws, end[0]);
         to[n * k] = gpc_quantile(2 * pairs, draws, end[1]);
       }
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+/* p [n x k x d] with the classes' offsets [k x d] applied: a new array. */
+SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows) {
+  const size_t n = (size_t)r_count(rows, "rows");
+  SEXP dim = Rf_getAttrib(offset, R_DimSymbol);
+  if (TYPEOF(dim) != INTSXP || XLENGTH(dim) != 2)
+    Rf_error("internal error: 'offset' must be a matrix");
+  const size_t k = (size_t)INTEGER(dim)[0], d = (size_t)INTEGER(dim)[1];
+  const double *from = r_doubles(p, "p", (R_xlen_t)(n * k * d));
+  const double *b = r_doubles(offset, "offset", (R_xlen_t)(k * d));
+  SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(n * k * d)));
+  double *work = r_work(n);
+  memcpy(REAL(out), from, n * k * d * sizeof(double));
+  for (size_t q = 0; q < d; q++)
+    gpc_offsets_apply(n, k, b + k * q, work, REAL(out) + n * k * q);
+  UNPROTECT(1);
+  return out;
+}
+
+/* Quantiles ends = c(lower, upper) over the last index of draws [n x 2 pairs]: [n x 2]. */
+SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends) {
+  const size_t n = (size_t)r_count(rows, "rows"), d = (size_t)XLENGTH(draws) / (n ? n : 1);
+  const double *from = r_doubles(draws, "draws", -1), *end = r_doubles(ends, "ends", 2);
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)n, 2));
+  double *one = r_work(d);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t q = 0; q < d; q++)
+      one[q] = from[i + n * q];
+    REAL(out)[i] = gpc_quantile(d, one, end[0]);
+    REAL(out)[i + n] = gpc_quantile(d, one, end[1]);
   }
   UNPROTECT(1);
   return out;

@@ -65,6 +65,8 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
     s.effect_variance[b] = held[b];
   }
   s.worthless = number(list, "worthless");
+  s.many = flag(list, "many");
+  s.least_score = number(list, "least_score");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");
   return s;
@@ -117,9 +119,29 @@ static SEXP pack_effects(const gpc_effects_result *r) {
   return out;
 }
 
+/* Offsets of many classes likewise. */
+static SEXP pack_offsets(const gpc_offsets_result *r, size_t k) {
+  static const char *names[] = {"kept", "elbo", "none", "passes", "converged",
+                                "mean", "var",  "tau",  "score",  ""};
+  SEXP out = PROTECT(r_named_list(names));
+  put(out, names, "kept", Rf_ScalarLogical(r->kept));
+  put(out, names, "elbo", Rf_ScalarReal(r->elbo));
+  put(out, names, "none", Rf_ScalarReal(r->none));
+  put(out, names, "passes", Rf_ScalarInteger(r->passes));
+  put(out, names, "converged", Rf_ScalarLogical(r->converged));
+  put(out, names, "score", Rf_ScalarReal(r->score));
+  if (r->kept) {
+    put(out, names, "mean", vector_of(k, r->mean));
+    put(out, names, "var", vector_of(k, r->var));
+    put(out, names, "tau", Rf_ScalarReal(r->tau));
+  }
+  UNPROTECT(1);
+  return out;
+}
+
 /* The result as a list; without a fit only status, range, farthest and shortest. */
 static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
-                        const gpc_fit_result *r) {
+                        const gpc_fit_result *r, size_t k) {
   static const char *names[] = {
       "status", "range",     "farthest",    "shortest", "elbo",    "hyper",
       "inducing", "q_mean",  "q_cov",       "slope_var", "slope_cross", "passes",
@@ -167,7 +189,8 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "temperature_status", r_status(r->temperature_status));
   put(out, names, "beta", Rf_ScalarReal(r->beta));
   if (r->tried)
-    put(out, names, "effects", pack_effects(&r->effects));
+    put(out, names, "effects",
+        s->many ? pack_offsets(&r->offsets, k) : pack_effects(&r->effects));
   UNPROTECT(1);
   return out;
 }
@@ -183,5 +206,5 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads) {
   gpc_fit_result result;
   const gpc_status status =
       gpc_gp_fit(&data, &s, &r_memory, poll_fit, &watch, &watch.progress, &result);
-  return pack_result(status, &s, &result);
+  return pack_result(status, &s, &result, data.k);
 }

@@ -1,0 +1,41 @@
+/* gp_offsets.h: offsets of many classes on top of a fitted process, which stays as it is.
+ *
+ *   f_nk = phi(z_nk) + b_k,   b_k ~ N(0, tau^2),   q(b_k) = N(mean_k, var_k)
+ *
+ * the posteriors of the classes independent of each other, and the process taken at its
+ * mean, so that a pass costs no more than a few softmaxes however many classes there are.
+ * The bound is the tilted one of tilt.h with C = diag(var), for which
+ * D_k(a) = var_k (1 - 2 a_k) + sum_j a_j^2 var_j, and log tau has the hyperprior of
+ * gp_joint.h. The means come from conjugate gradients. */
+#ifndef GPC_GP_OFFSETS_H
+#define GPC_GP_OFFSETS_H
+
+#include "gp_visit.h"
+
+typedef struct {
+  double variance;  /* tau^2 held; NAN: estimated */
+  double least_score; /* of the score test: with less there are no offsets; -INFINITY:
+                         there are, whatever it says */
+  double tol;       /* nats */
+  int max_passes;
+  gpc_poll poll;
+  void *poll_data;
+} gpc_offsets_settings;
+
+typedef struct {
+  int kept;
+  double *mean, *var; /* [k] */
+  double tau;
+  double elbo, none; /* of the process at its mean, with and without offsets */
+  double score;      /* sum_k (g_k^2 - h_k) / sqrt(2 sum_k h_k^2) at b = 0: 0 if they are
+                        worth nothing, give or take 1 */
+  int passes, converged;
+} gpc_offsets_result;
+
+void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
+                     const gpc_offsets_settings *settings, gpc_offsets_result *result);
+
+/* p [n x k] of every row multiplied by exp(offset_k) and divided by its sum. work [n]. */
+void gpc_offsets_apply(size_t n, size_t k, const double *offset, double *work, double *p);
+
+#endif

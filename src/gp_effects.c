@@ -184,10 +184,23 @@ static gpc_status propose(fitting *f, const gpc_ruler *ruler, double *promise) {
 #define LITTLE 2.0 /* nats: a first step that promises no more is taken on trust */
 #define MOST_REFUSED 12
 
+/* pass's H := what S was made of: its own, or the average with that of `other`. */
+static void keep_average(const fitting *f, gpc_joint_pass *pass, double share) {
+  const size_t g = f->joint.nodes->g, e = f->joint.e;
+  for (size_t i = 0; i < g * g; i++)
+    pass->hcc[i] = share * pass->hcc[i] + (1.0 - share) * f->other.hcc[i];
+  for (size_t i = 0; i < g * e; i++)
+    pass->hce[i] = share * pass->hce[i] + (1.0 - share) * f->other.hce[i];
+  for (size_t i = 0; i < e * e; i++)
+    pass->hee[i] = share * pass->hee[i] + (1.0 - share) * f->other.hee[i];
+}
+
 /* The step is taken. */
 static void accept(fitting *f, double ratio, int step) {
   const gpc_joint_point point = f->here;
-  const gpc_joint_pass pass = f->pass;
+  gpc_joint_pass pass = f->pass;
+  if (f->has_other && f->share < 1.0)
+    keep_average(f, &pass, f->share);
   if (ratio < 0.6 && step > 1)
     f->share = fmin(f->share, 0.5); /* S and the softmax go to and fro */
   else if (ratio > 0.9)
@@ -306,6 +319,12 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       return finish(&f, result);
     const int forced = step == 0 && (promise < LITTLE || settings->worthless == -INFINITY);
     if (!forced && promise < settings->tol && f.radius >= 0.2 && f.scale <= 1.0) {
+      result->converged = 1;
+      break;
+    }
+    if (forced && fabs(promise) < LITTLE) { /* so little is foretold to .01 nats */
+      f.there.elbo = f.here.elbo + promise;
+      f.here = f.there;
       result->converged = 1;
       break;
     }

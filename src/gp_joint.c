@@ -92,19 +92,18 @@ gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point) {
 typedef struct {
   const double *au;  /* [m x g] U'a on the nodes, S_mm = U U' */
   const double *rho; /* [g] */
-  double *cross;     /* [r x (m k)] U^-1 S_me: for class l, inducing direction i, column
-                        i + m l */
-  double *pairs;     /* [packed x pairs] S_ee, so that C_kl = packed(x x')'column */
-  double *effects;   /* [r x k] e */
+  double *cross;     /* [(m k) x r] U^-1 S_me: class l, inducing direction i at i + m l */
+  double *pairs;     /* [pairs x packed] S_ee, so that C_kl = row of it times packed(x x') */
+  double *effects;   /* [k x r] e */
   /* of ROWS rows: */
-  double *x;       /* [ROWS x r] */
-  double *packed;  /* [ROWS x packed] x_i x_j */
-  double *cee;     /* [ROWS x pairs] */
-  double *smx;     /* [ROWS x (m k)] */
-  double *own;     /* [ROWS x k] x'e_k */
-  double *weighed; /* [ROWS x pairs] w (diag pi - pi pi') */
-  double *y;       /* [ROWS x e] w pi_l x_i */
-  double *p;       /* [ROWS x g] spread softmax */
+  double *x;       /* [r x ROWS] */
+  double *packed;  /* [packed x ROWS] x_i x_j */
+  double *cee;     /* [pairs x ROWS] */
+  double *smx;     /* [(m k) x ROWS] */
+  double *own;     /* [k x ROWS] x'e_k */
+  double *weighed; /* [pairs x ROWS] w (diag pi - pi pi') */
+  double *y;       /* [e x ROWS] sqrt(w) pi_l x_i */
+  double *p;       /* [g x ROWS] sqrt(w) times the spread softmax */
   double *wts;     /* [k][12][ROWS] */
   int *first;      /* [k][ROWS] */
   double *z, *phi, *pi, *c, *work, *auk; /* of one row: [k], [k], [k], [k x k], [k], [m x
@@ -149,12 +148,12 @@ static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
   size_t pair = 0;
   for (size_t a = 0; a < k; a++)
     for (size_t b = 0; b <= a; b++, pair++) {
-      double *to = t->pairs + triangle(r) * pair;
-      const size_t row = m + a * r, column = m + b * r;
+      double *to = t->pairs + pair;
+      const size_t row = m + a * r, column = m + b * r, step = triangle(k);
       for (size_t i = 0; i < r; i++)
-        for (size_t j = 0; j <= i; j++)
-          *to++ = i == j ? s[row + i + q * (column + i)]
-                         : s[row + i + q * (column + j)] + s[row + j + q * (column + i)];
+        for (size_t j = 0; j <= i; j++, to += step)
+          *to = i == j ? s[row + i + q * (column + i)]
+                       : s[row + i + q * (column + j)] + s[row + j + q * (column + i)];
     }
   for (size_t l = 0; l < k; l++)
     for (size_t i = 0; i < r; i++) { /* S_m,(l,i), then U^-1 of it */
@@ -162,7 +161,7 @@ static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
       memcpy(v, s + q * (m + l * r + i), m * sizeof(double));
       gpc_solve_rows(1, m, chol, v);
       for (size_t p = 0; p < m; p++)
-        t->cross[i + r * (p + m * l)] = v[p];
+        t->cross[p + m * l + m * k * i] = v[p];
     }
 }
 
@@ -183,34 +182,24 @@ static void read_rows(const gpc_joint *joint, size_t first, size_t rows, tables 
   for (size_t i = 0; i < rows; i++) {
     for (size_t j = 0; j < k; j++)
       t->z[j] = gpc_gp_score(data, first + i, j);
-    gpc_features_row(&joint->features, t->z, t->work, t->y); /* y is free here */
-    for (size_t q = 0; q < r; q++)
-      t->x[i + rows * q] = t->y[q];
+    double *x = t->x + r * i, *to = t->packed + triangle(r) * i;
+    gpc_features_row(&joint->features, t->z, t->work, x);
+    for (size_t a = 0; a < r; a++)
+      for (size_t b = 0; b <= a; b++)
+        *to++ = x[a] * x[b];
   }
-  size_t column = 0;
-  for (size_t a = 0; a < r; a++)
-    for (size_t b = 0; b <= a; b++, column++) {
-      const double *xa = t->x + rows * a, *xb = t->x + rows * b;
-      double *to = t->packed + rows * column;
-#pragma omp simd
-      for (size_t i = 0; i < rows; i++)
-        to[i] = xa[i] * xb[i];
-    }
 }
 
-/* psi, and with S also U'a and rho, of row i and class j from the nodes. */
+/* psi, U'a and rho of row i and class j from the nodes. */
 static double interpolate(const gpc_joint *joint, const double *psi, const tables *t,
-                          size_t i, size_t j, int with_cov, double *rho) {
+                          size_t i, size_t j, double *rho) {
   const double *wts = t->wts + j * GPC_STENCIL * ROWS + i;
   const size_t first = (size_t)t->first[j * ROWS + i], m = joint->m;
   double sum = 0.0, left = 0.0, *au = t->auk + m * j;
-  for (size_t q = 0; q < GPC_STENCIL; q++)
-    sum += wts[q * ROWS] * psi[first + q];
-  if (!with_cov)
-    return sum;
   memset(au, 0, m * sizeof(double));
   for (size_t q = 0; q < GPC_STENCIL; q++) {
     const double w = wts[q * ROWS], *from = t->au + m * (first + q);
+    sum += w * psi[first + q];
     left += w * t->rho[first + q];
 #pragma omp simd
     for (size_t p = 0; p < m; p++)
@@ -220,52 +209,53 @@ static double interpolate(const gpc_joint *joint, const double *psi, const table
   return sum;
 }
 
-/* eq. (29): C of row i. */
-static void row_covariance(const gpc_joint *joint, const tables *t, size_t i, size_t rows,
+/* eq. (29): C of row i, by a_k'S a_l + a_k's_l + s_k'a_l = (a_k + s_k)'(a_l + s_l) -
+ * s_k's_l in whitened coordinates, s = U^-1 S_me x. */
+static void row_covariance(const gpc_joint *joint, const tables *t, size_t i,
                            int has_effects, const double *rho) {
   const size_t k = joint->data->k, m = joint->m;
-  size_t pair = 0;
+  double *smx = t->smx + m * k * i;
+  const double *cee = t->cee + triangle(k) * i;
+  if (has_effects)
+    for (size_t p = 0; p < m * k; p++)
+      t->auk[p] += smx[p];
   for (size_t a = 0; a < k; a++)
-    for (size_t b = 0; b <= a; b++, pair++) {
-      const double *ua = t->auk + m * a, *ub = t->auk + m * b;
-      double sum = gpc_dot(m, ua, ub) + (a == b ? rho[a] : 0.0);
-      if (has_effects) {
-        sum += t->cee[i + rows * pair];
-        for (size_t p = 0; p < m; p++)
-          sum += ua[p] * t->smx[i + rows * (p + m * b)] +
-                 ub[p] * t->smx[i + rows * (p + m * a)];
-      }
-      t->c[a + k * b] = t->c[b + k * a] = sum;
+    for (size_t b = 0; b <= a; b++) {
+      double sum = gpc_dot(m, t->auk + m * a, t->auk + m * b);
+      if (has_effects)
+        sum += *cee++ - gpc_dot(m, smx + m * a, smx + m * b);
+      t->c[a + k * b] = t->c[b + k * a] = sum + (a == b ? rho[a] : 0.0);
     }
 }
 
 /* The sums that a row adds, apart from what is done for all rows of a block at once. */
-static void add_row(const gpc_joint *joint, size_t row, size_t i, size_t rows, double w,
-                    tables *t, gpc_joint_pass *pass) {
+static void add_row(const gpc_joint *joint, size_t row, size_t i, double w, tables *t,
+                    gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
   const size_t label = (size_t)joint->data->label[row] - 1;
-  size_t pair = 0;
+  const double *x = t->x + r * i, root = sqrt(w);
+  double *p = t->p + g * i, *weighed = t->weighed + triangle(k) * i;
   for (size_t a = 0; a < k; a++) {
     const double pi = t->pi[a], rest = w * ((a == label ? 1.0 : 0.0) - pi);
     const double spread = w * pi * (1.0 - pi);
-    const double *wts = t->wts + a * GPC_STENCIL * ROWS + i;
     const size_t first = (size_t)t->first[a * ROWS + i];
+    double wts[GPC_STENCIL], *y = t->y + joint->e * i + a * r;
     for (size_t q = 0; q < GPC_STENCIL; q++) {
-      const double x = wts[q * ROWS];
-      pass->gc[first + q] += rest * x;
-      pass->v[first + q] += spread * x;
-      t->p[i + rows * (first + q)] += pi * x;
+      wts[q] = t->wts[(a * GPC_STENCIL + q) * ROWS + i];
+      pass->gc[first + q] += rest * wts[q];
+      pass->v[first + q] += spread * wts[q];
+      p[first + q] += root * pi * wts[q];
     }
     for (size_t f = 0; f < r; f++) {
-      const double y = w * pi * t->x[i + rows * f];
+      const double weight = w * pi * x[f];
       double *to = pass->hce + first + g * (a * r + f);
-      pass->ge[a * r + f] += rest * t->x[i + rows * f];
-      t->y[i + rows * (a * r + f)] = y;
+      pass->ge[a * r + f] += rest * x[f];
+      y[f] = root * pi * x[f];
       for (size_t q = 0; q < GPC_STENCIL; q++)
-        to[q] += y * wts[q * ROWS];
+        to[q] += weight * wts[q];
     }
-    for (size_t b = 0; b <= a; b++, pair++)
-      t->weighed[i + rows * pair] = w * (a == b ? pi - pi * pi : -pi * t->pi[b]);
+    for (size_t b = 0; b <= a; b++)
+      *weighed++ = w * (a == b ? pi - pi * pi : -pi * t->pi[b]);
   }
 }
 
@@ -291,16 +281,16 @@ static void pass_block(const gpc_joint *joint, const gpc_joint_point *point, siz
                        size_t rows, tables *t, gpc_joint_pass *pass) {
   const gpc_gp_data *data = joint->data;
   const size_t k = data->k, r = joint->features.r, m = joint->m, g = joint->nodes->g;
-  const size_t packed = triangle(r), pairs = triangle(k);
+  const size_t packed = triangle(r), pairs = triangle(k), e = joint->e;
   const int effects = point->has_effects;
   read_rows(joint, first, rows, t);
-  gpc_gemm(0, 0, rows, k, r, 1.0, t->x, t->effects, 0.0, t->own);
+  gpc_gemm(0, 0, k, rows, r, 1.0, t->effects, t->x, 0.0, t->own);
   if (effects) {
-    gpc_gemm(0, 0, rows, pairs, packed, 1.0, t->packed, t->pairs, 0.0, t->cee);
-    gpc_gemm(0, 0, rows, m * k, r, 1.0, t->x, t->cross, 0.0, t->smx);
+    gpc_gemm(0, 0, pairs, rows, packed, 1.0, t->pairs, t->packed, 0.0, t->cee);
+    gpc_gemm(0, 0, m * k, rows, r, 1.0, t->cross, t->x, 0.0, t->smx);
   }
   memset(t->p, 0, rows * g * sizeof(double));
-  memset(t->y, 0, rows * joint->e * sizeof(double));
+  memset(t->y, 0, rows * e * sizeof(double));
   memset(t->weighed, 0, rows * pairs * sizeof(double));
   for (size_t i = 0; i < rows; i++) {
     const size_t row = first + i;
@@ -309,24 +299,20 @@ static void pass_block(const gpc_joint *joint, const gpc_joint_point *point, siz
     if (w == 0.0)
       continue;
     for (size_t j = 0; j < k; j++) {
-      t->phi[j] =
-          interpolate(joint, pass->psi, t, i, j, 1, rho + j) + t->own[i + rows * j];
+      t->phi[j] = interpolate(joint, pass->psi, t, i, j, rho + j) + t->own[j + k * i];
       t->pi[j] = pass->pi[row + data->n * j];
     }
-    row_covariance(joint, t, i, rows, effects, rho);
+    row_covariance(joint, t, i, effects, rho);
     const double bound = gpc_tilt(k, t->phi, t->c, t->work, t->pi);
     for (size_t j = 0; j < k; j++)
       pass->pi[row + data->n * j] = t->pi[j];
     pass->fit += w * (t->phi[data->label[row] - 1] - bound);
-    add_row(joint, row, i, rows, w, t, pass);
-    for (size_t j = 0; j < g; j++) /* sqrt(w) p, for Q = sum_n w p p' */
-      t->p[i + rows * j] *= sqrt(w);
-    for (size_t j = 0; j < joint->e; j++)
-      t->y[i + rows * j] /= sqrt(w);
+    add_row(joint, row, i, w, t, pass);
   }
-  gpc_gemm(1, 0, pairs, packed, rows, 1.0, t->weighed, t->packed, 1.0, t->hpacked);
-  gpc_gemm(1, 0, g, g, rows, -1.0, t->p, t->p, 1.0, pass->hcc);
-  gpc_gemm(1, 0, g, joint->e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
+  /* H_ee by pairs of classes and of features; then what rows' means take off */
+  gpc_gemm(0, 1, pairs, packed, rows, 1.0, t->weighed, t->packed, 1.0, t->hpacked);
+  gpc_gemm(0, 1, g, g, rows, -1.0, t->p, t->p, 1.0, pass->hcc);
+  gpc_gemm(0, 1, g, e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
 }
 
 /* tr(H S): with the features A of the point, over m and e. */
@@ -378,7 +364,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
   t.rho = rho;
   for (size_t j = 0; j < k; j++)
     for (size_t i = 0; i < r; i++)
-      t.effects[i + r * j] = point->effect[j * r + i];
+      t.effects[j + k * i] = point->effect[j * r + i];
   if (point->has_effects)
     set_covariance(joint, point, chol, &t);
   pass->fit = 0.0;

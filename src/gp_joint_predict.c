@@ -1,5 +1,6 @@
 /* gp_joint_predict.c: see gp_joint_predict.h. */
 #include "gp_joint_predict.h"
+#include "fastexp.h"
 #include "gp_design.h"
 #include "linalg.h"
 #include "quadrature.h"
@@ -197,22 +198,63 @@ static int expand(size_t k, const double *c, const double *s, double *cs, double
   return worst <= MOST_NEXT && mean <= MOST_SPREAD;
 }
 
-/* The average of softmax(phi +- L x) over the points x [k x pairs]. */
+#define POINTS 64 /* pairs of points to integrate over */
+
+/* POINTS of the fixed design, made to have the covariance I again. */
+static double *make_points(size_t k, const gpc_memory *memory) {
+  double *all = gpc_get_doubles(memory, k * GPC_GP_DESIGN_PAIRS);
+  double *x = gpc_get_doubles(memory, k * POINTS), *chol = gpc_get_doubles(memory, k * k);
+  gpc_gp_design_functions(
+      k,
+      gpc_get_doubles(memory, (GPC_GP_DESIGN_PAIRS + GPC_GP_DESIGN_EXACT) *
+                                  GPC_GP_DESIGN_EXACT),
+      all);
+  memcpy(x, all, k * POINTS * sizeof(double));
+  gpc_gemm(0, 1, k, k, POINTS, 1.0 / POINTS, x, x, 0.0, chol);
+  if (k < POINTS / 2 && gpc_chol(k, 1e-4, chol) == GPC_OK)
+    for (size_t d = 0; d < POINTS; d++)
+      gpc_solve_rows(1, k, chol, x + k * d);
+  double *turned = all; /* [POINTS x k] */
+  for (size_t d = 0; d < POINTS; d++)
+    for (size_t j = 0; j < k; j++)
+      turned[d + POINTS * j] = x[j + k * d];
+  return turned;
+}
+
+/* The average of softmax(phi +- L x) over the points x [POINTS x k]. work [2 POINTS k]. */
 static void integrate(const tables *t, const double *phi, const double *points,
-                      size_t pairs, double *work, double *out) {
+                      double *work, double *out) {
   const size_t k = t->k;
-  double *move = work, *f = move + k, *p = f + k;
-  memset(out, 0, k * sizeof(double));
-  for (size_t d = 0; d < pairs; d++) {
-    gpc_gemm(0, 0, k, 1, k, 1.0, t->chol, points + k * d, 0.0, move);
-    for (int sign = -1; sign <= 1; sign += 2) {
-      for (size_t j = 0; j < k; j++)
-        f[j] = phi[j] + sign * move[j];
-      softmax(k, f, p);
-      for (size_t j = 0; j < k; j++)
-        out[j] += p[j] * 0.5 / (double)pairs;
+  double *up = work, *down = work + POINTS * k, sum[2 * POINTS] = {0};
+  double top[2 * POINTS];
+  gpc_gemm(0, 1, POINTS, k, k, 1.0, points, t->chol, 0.0, up); /* moves L x */
+  for (size_t d = 0; d < 2 * POINTS; d++)
+    top[d] = -INFINITY;
+  for (size_t j = 0; j < k; j++) {
+    double *u = up + POINTS * j, *v = down + POINTS * j;
+    for (size_t d = 0; d < POINTS; d++) {
+      const double move = u[d];
+      u[d] = phi[j] + move;
+      v[d] = phi[j] - move;
+      top[d] = u[d] > top[d] ? u[d] : top[d];
+      top[POINTS + d] = v[d] > top[POINTS + d] ? v[d] : top[POINTS + d];
     }
   }
+  for (size_t j = 0; j < k; j++) {
+    double *u = up + POINTS * j, *v = down + POINTS * j;
+#pragma omp simd
+    for (size_t d = 0; d < POINTS; d++) {
+      u[d] = gpc_exp_nonpos(u[d] - top[d]);
+      v[d] = gpc_exp_nonpos(v[d] - top[POINTS + d]);
+      sum[d] += u[d];
+      sum[POINTS + d] += v[d];
+    }
+  }
+  for (size_t d = 0; d < 2 * POINTS; d++)
+    sum[d] = 0.5 / (POINTS * sum[d]);
+  for (size_t j = 0; j < k; j++)
+    out[j] = gpc_dot(POINTS, up + POINTS * j, sum) +
+             gpc_dot(POINTS, down + POINTS * j, sum + POINTS);
 }
 
 gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fit,
@@ -224,16 +266,10 @@ gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fi
     return status;
   const size_t k = t.k, n = data->n;
   double *phi = gpc_get_doubles(memory, k), *s = gpc_get_doubles(memory, k);
-  double *out = gpc_get_doubles(memory, k), *work = gpc_get_doubles(memory, 3 * k);
-  double *points = NULL;
-  if (approx == GPC_APPROX_DELTA && k > 2) {
-    points = gpc_get_doubles(memory, k * GPC_GP_DESIGN_PAIRS);
-    gpc_gp_design_functions(
-        k,
-        gpc_get_doubles(memory, (GPC_GP_DESIGN_PAIRS + GPC_GP_DESIGN_EXACT) *
-                                    GPC_GP_DESIGN_EXACT),
-        points);
-  }
+  double *out = gpc_get_doubles(memory, k);
+  double *work = gpc_get_doubles(memory, 2 * POINTS * k);
+  const double *points =
+      approx == GPC_APPROX_DELTA && k > 2 ? make_points(k, memory) : NULL;
   for (size_t first = 0; first < n; first += ROWS) {
     const size_t rows = n - first < ROWS ? n - first : ROWS;
     if (first % (64 * ROWS) == 0)
@@ -254,7 +290,7 @@ gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fi
           out[1] = gpc_logistic_normal(phi[1] - phi[0], var);
         } else if (!expand(k, t.c, s, work, out)) {
           factor(k, t.c, t.chol);
-          integrate(&t, phi, points, GPC_GP_DESIGN_PAIRS, work, out);
+          integrate(&t, phi, points, work, out);
         }
       }
       for (size_t j = 0; j < k; j++)

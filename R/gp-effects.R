@@ -51,6 +51,7 @@ gp_with_effects <- function(fit, data, blocks) {
   if (!is.null(effects$mean)) return(gp_with_offsets(fit, data, effects))
   classes <- length(data$classes)
   m <- length(effects$q_mean)
+  shared <- fit$elbo
   cov <- matrix(effects$cov, sqrt(length(effects$cov)))
   own <- seq_len(m)
   fit$hyper <- effects$hyper
@@ -66,7 +67,7 @@ gp_with_effects <- function(fit, data, blocks) {
   fit$elbo <- effects$elbo
   fit$class_effects <- if (any(effects$count[-1] > 0)) "matrix" else "offset"
   fit$effects <- list(
-    worth = effects$elbo - effects$none,
+    worth = effects$elbo - max(effects$none, shared), # the tilted bound may be loose without effects
     sd = stats::setNames(effects$tau, effect_blocks)[effects$count > 0],
     scale = stats::setNames(effects$scale, c("rms", "slope", "low", "high")), count = effects$count,
     slopes = effects$slopes,

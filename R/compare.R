@@ -86,7 +86,7 @@ compare_forecasts <- function(forecasts, labels, reference = NULL, groups = NULL
   classes <- first$classes
   measures <- check_scores_wanted(scores, labels, length(classes))
   groups <- check_groups(groups, nrow(first$probs))
-  reference <- check_reference(reference, names(checked))
+  reference <- check_base_forecast(reference, names(checked))
   constant <- constant_forecast(first)
   all <- if (identical(reference, "climatology")) c(checked, list(climatology = constant)) else checked
   rows <- lapply(all, row_scores, measures = measures, eps = eps)
@@ -166,7 +166,7 @@ check_groups <- function(groups, n, arg = "groups") {
   codes
 }
 
-check_reference <- function(reference, names) {
+check_base_forecast <- function(reference, names) {
   if (is.null(reference)) return(NULL)
   if (length(reference) == 1 && is.numeric(reference) && !is.object(reference) &&
     reference %in% seq_along(names)) {

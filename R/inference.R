@@ -244,8 +244,8 @@ predict_interval.calib_temperature <- function(object, data, level, shift) {
   mean[winner] <- rowSums(others * z) / rest[winner]
   half <- stats::qnorm((1 + level) / 2) * se * abs(z - mean)
   eta <- log(p) - log(rest)
-  lower <- stats::plogis(eta - half)
-  upper <- stats::plogis(eta + half)
+  lower <- pmin(stats::plogis(eta - half), p) # up to rounding
+  upper <- pmax(stats::plogis(eta + half), p)
   sure <- p == 0 | rest == 0 # as far as doubles go
   lower[sure] <- upper[sure] <- p[sure]
   list(estimate = p, lower = lower, upper = upper)

@@ -47,7 +47,7 @@ predict_venn <- function(object, data) {
     return(cbind(1 - v, v, deparse.level = 0))
   }
   v <- vapply(seq_len(k), function(j) venn_merge(venn_pair(object, j, s[, j])), numeric(nrow(s)))
-  v <- matrix(v, nrow(s))
+  v <- matrix(v, nrow(s), k)
   v / rowSums(v) # p1 is never 0
 }
 

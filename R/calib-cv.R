@@ -220,7 +220,7 @@ print.calib_cv <- function(x, ...) {
   say <- function(v) formatC(v, digits = 4, format = "f")
   for (measure in c("log_loss", "brier_score")) {
     after <- average(paste0(measure, "_calibrated"))
-    cat("  ", tolower_first(score_titles[[measure]]), " ", say(average(measure)),
+    cat("  ", score_words[[measure]], " ", say(average(measure)),
       if (!is.na(after)) paste0(", calibrated by the other folds ", say(after)), "\n", sep = "")
   }
   invisible(x)

@@ -32,6 +32,14 @@ print.forecast_comparison <- function(x, digits = 4, ...) {
 }
 
 score_titles <- c(log_loss = "Log loss", brier_score = "Brier score", rps = "Ranked probability score")
+score_words <- c(log_loss = "log loss", brier_score = "Brier score", rps = "ranked probability score")
+
+#' "= 0.012", "< 0.001"
+#' @noRd
+say_p <- function(p) {
+  if (is.na(p)) return("= NA")
+  if (p < 0.001) "< 0.001" else paste("=", formatC(p, digits = 3, format = "f"))
+}
 
 print_rounded <- function(table, digits) {
   numeric <- vapply(table, is.double, NA)
@@ -82,8 +90,8 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
   ggplot(table, aes(x = .data$difference, y = .data$pair, colour = .data$verdict, shape = .data$verdict)) +
     geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.4) +
     ggplot2::geom_segment(aes(x = .data$conf.low, xend = .data$conf.high, yend = .data$pair),
-      data = whiskers, linewidth = 0.6, show.legend = FALSE) +
-    geom_point(size = 2.2) +
+      data = whiskers, linewidth = 0.06 * base_size, show.legend = FALSE) +
+    geom_point(size = 0.22 * base_size) +
     ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2]), drop = FALSE) +
     ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17), drop = FALSE) +
     ggplot2::scale_x_continuous(breaks = few_breaks, labels = say_plain) +
@@ -97,13 +105,19 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
       panel.grid.major.y = ggplot2::element_blank())
 }
 
-#' At most three breaks, so that labels of small panels do not run into each other
+#' Two or three breaks, evenly spaced, so that labels of small panels do not run into each other
 #' @noRd
 few_breaks <- function(limits) {
-  at <- pretty(limits, 3)
-  at <- at[at >= limits[1] & at <= limits[2]]
-  if (length(at) > 3) at <- at[seq(1, length(at), length.out = 3)]
-  at
+  inside <- function(n) {
+    at <- pretty(limits, n)
+    at[at >= limits[1] & at <= limits[2]]
+  }
+  for (n in 4:1) {
+    at <- inside(n)
+    if (length(at) %in% 2:3) return(at)
+  }
+  at <- inside(4)
+  at[seq(1, length(at), by = 2)]
 }
 
 #' @rdname compare_forecasts

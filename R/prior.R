@@ -88,10 +88,10 @@ object_prior <- function(object) {
 #' logarithm is concave, so that its maximum has no rivals; the iteration stops when it can gain at most
 #' `tol` per row.
 #'
-#' The likelihood ratio against no shift is in `statistic`, with `p.value` by the chi-square distribution
-#' with K - 1 degrees of freedom. Both, and the estimate itself, are only as good as the calibration:
-#' miscalibrated probabilities look like a shift. Calibrate with a method that can shift classes
-#' ([calib_gp()], [calib_platt()], [calib_beta()]), not by temperature alone.
+#' The estimate is only as good as the calibration: miscalibrated probabilities look like a shift. Calibrate
+#' with a method that can shift classes ([calib_gp()], [calib_platt()], [calib_beta()]), not by temperature
+#' alone. The frequencies of the calibration rows are taken as known. With few of them their own error looks
+#' like a shift too, so that no test of it is offered.
 #'
 #' @param object A calibrator.
 #' @param newdata Scores of the new rows, as for [predict.calibrator()].
@@ -101,7 +101,7 @@ object_prior <- function(object) {
 #' @param ... Passed to `predict()`: `threads`.
 #' @return A numeric vector of class `prior_estimate` with the frequencies of the classes, named; to be
 #'   given to `predict(prior = )`. Attributes: `from` (the frequencies of the calibration rows),
-#'   `iterations`, `converged`, `statistic`, `p.value` and `n`. Classes that no calibration row has are 0,
+#'   `iterations`, `converged` and `n`. Classes that no calibration row has are 0,
 #'   with a warning of class `gpcalib_warning_absent`.
 #' @references
 #' Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier to new a
@@ -142,11 +142,8 @@ estimate_prior <- function(object, newdata, tol = 1e-9, max_iter = 10000, ...) {
     warn_gpcalib("not_converged", paste0("The class frequencies did not converge in ", max_iter,
       " iterations; raise `max_iter`."))
   }
-  statistic <- max(0, 2 * nrow(probs) * fit$gain)
   structure(stats::setNames(fit$prior, object$classes), from = stats::setNames(from, object$classes),
-    iterations = fit$iterations, converged = fit$status == "ok", statistic = statistic,
-    p.value = stats::pchisq(statistic, sum(!absent) - 1, lower.tail = FALSE), n = nrow(probs),
-    class = "prior_estimate")
+    iterations = fit$iterations, converged = fit$status == "ok", n = nrow(probs), class = "prior_estimate")
 }
 
 #' @rdname estimate_prior
@@ -159,13 +156,5 @@ print.prior_estimate <- function(x, digits = 3, ...) {
   table <- rbind(calibration = attr(x, "from"), new = unclass(x)[seq_along(x)])
   colnames(table) <- names(x)
   print(round(table, digits))
-  cat("No shift: p ", say_p(attr(x, "p.value")), "\n", sep = "")
   invisible(x)
-}
-
-#' "= 0.012", "< 0.001"
-#' @noRd
-say_p <- function(p) {
-  if (is.na(p)) return("= NA")
-  if (p < 0.001) "< 0.001" else paste("=", formatC(p, digits = 3, format = "f"))
 }

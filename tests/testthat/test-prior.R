@@ -78,7 +78,6 @@ test_that("the estimate maximises the likelihood of the scores", {
   best <- stats::optim(c(0, 0), loglik, method = "BFGS", control = list(fnscale = -1, reltol = 1e-14))
   to <- exp(c(0, best$par))
   expect_equal(as.vector(got), to / sum(to), tolerance = 1e-4)
-  expect_equal(attr(got, "statistic"), 2 * best$value, tolerance = 1e-6)
   expect_true(attr(got, "converged"))
   expect_identical(names(got), letters[1:3])
   expect_equal(sum(got), 1)
@@ -97,7 +96,6 @@ test_that("a shift is found and mended", {
   all <- calib_none(big$p, factor(letters[big$y]))
   got <- estimate_prior(all, big$p[rows, ])
   expect_lt(max(abs(got - tabulate(big$y[rows], 3) / 2000)), 0.03)
-  expect_lt(attr(got, "p.value"), 1e-6)
   expect_lt(log_loss(predict(all, big$p[rows, ], prior = got), factor(letters[big$y[rows]])),
     log_loss(predict(all, big$p[rows, ]), factor(letters[big$y[rows]])))
   expect_output(print(got), "Class frequencies of 2,000 new rows")

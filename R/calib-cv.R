@@ -82,11 +82,9 @@ check_cv_function <- function(f, arg) {
 
 check_cv_method <- function(method) {
   if (is.function(method)) return(method)
-  method <- check_choice(method, cv_methods, "method")
+  method <- check_choice(method, known_calibrators(), "method")
   get(paste0("calib_", method), mode = "function", envir = topenv())
 }
-
-cv_methods <- c("gp", "temperature", "platt", "isotonic", "beta", "bbq", "histogram", "none")
 
 check_cv_data <- function(data) {
   if (!is.data.frame(data) && !is.matrix(data)) {

@@ -29,7 +29,8 @@ void gpc_draw_labels(size_t n, size_t k, const double *cumulative, uint64_t stre
   }
 }
 
-/* Miscalibration ---------------------------------------------------------------------- */
+/* Miscalibration ----------------------------------------------------------------------
+ */
 
 void gpc_mcb_prepare(size_t n, size_t k, const double *p, gpc_mcb *mcb, void *work) {
   int *order = work;
@@ -68,7 +69,8 @@ double gpc_mcb_value(const gpc_mcb *mcb, const int *label) {
   return sum / (double)n;
 }
 
-/* Squared kernel calibration error ----------------------------------------------------- */
+/* Squared kernel calibration error -----------------------------------------------------
+ */
 
 double gpc_skce_distance(gpc_skce_kernel kernel, size_t n, size_t k, const double *p,
                          size_t i, size_t j) {
@@ -93,8 +95,8 @@ void gpc_skce_pairs(gpc_skce_kernel kernel, double width, size_t n, size_t k,
     product -= p[i + ((size_t)label[j] - 1) * n] + p[j + ((size_t)label[i] - 1) * n];
     for (size_t c = 0; c < k; c++)
       product += p[i + c * n] * p[j + c * n];
-    h[m] = product *
-           gpc_skce_value(kernel, gpc_skce_distance(kernel, n, k, p, i, j), width);
+    h[m] =
+        product * gpc_skce_value(kernel, gpc_skce_distance(kernel, n, k, p, i, j), width);
   }
 }
 

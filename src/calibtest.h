@@ -33,9 +33,10 @@ void gpc_mcb_prepare(size_t n, size_t k, const double *p, gpc_mcb *mcb, void *wo
 /* Miscalibration of labels [n], per row. */
 double gpc_mcb_value(const gpc_mcb *mcb, const int *label);
 
-/* Squared kernel calibration error -------------------------------------------------------
- * Widmann, Lindsten and Zachariah (2019), with the kernel k(p, q) times the identity:
- *   h_ij = k(p_i, p_j) (e_{y_i} - p_i)'(e_{y_j} - p_j). */
+/* Squared kernel calibration error
+ * ------------------------------------------------------- Widmann, Lindsten and Zachariah
+ * (2019), with the kernel k(p, q) times the identity: h_ij = k(p_i, p_j) (e_{y_i} -
+ * p_i)'(e_{y_j} - p_j). */
 typedef enum { GPC_KERNEL_LAPLACE, GPC_KERNEL_GAUSSIAN } gpc_skce_kernel;
 
 /* Distance of rows i and j of p [n x k]: total variation for the Laplace kernel,
@@ -53,8 +54,8 @@ void gpc_skce_pairs(gpc_skce_kernel kernel, double width, size_t n, size_t k,
 /* All kernel values and what does not depend on labels. */
 typedef struct {
   size_t n, k;
-  double *kernel; /* [n (n - 1) / 2]: row i holds j < i */
-  double *cross;  /* [n x k]: sum_{j != i} k_ij p_jc */
+  double *kernel;  /* [n (n - 1) / 2]: row i holds j < i */
+  double *cross;   /* [n x k]: sum_{j != i} k_ij p_jc */
   double constant; /* sum_{i < j} k_ij p_i'p_j */
 } gpc_skce;
 

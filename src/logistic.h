@@ -29,7 +29,7 @@ typedef struct {
   double se[GPC_LOGISTIC_MAX];   /* standard errors; NaN where the data do not say */
   /* covariance of coef: the inverse curvature, NaN throughout where it is not defined */
   double cov[GPC_LOGISTIC_MAX][GPC_LOGISTIC_MAX];
-  double log_lik;                /* of the labels themselves, not of their targets */
+  double log_lik; /* of the labels themselves, not of their targets */
   int iterations;
 } gpc_logistic_result;
 

@@ -5,14 +5,14 @@
 
 #include "gpc.h"
 
-/* q [n x k] := p_k ratio_k / sum_j p_j ratio_j; q may be p. Returns the first row (from 1)
- * in which every product is zero, which is left as it is, or 0. */
+/* q [n x k] := p_k ratio_k / sum_j p_j ratio_j; q may be p. Returns the first row (from
+ * 1) in which every product is zero, which is left as it is, or 0. */
 size_t gpc_prior_apply(size_t n, size_t k, const double *p, const double *ratio,
                        double *q);
 
 typedef struct {
-  double gain;    /* log-likelihood per row over that of the frequencies it began with */
-  double gap;     /* bound on what the log-likelihood per row may still gain */
+  double gain; /* log-likelihood per row over that of the frequencies it began with */
+  double gap;  /* bound on what the log-likelihood per row may still gain */
   int iterations;
 } gpc_prior_result;
 

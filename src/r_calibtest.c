@@ -36,7 +36,8 @@ static SEXP with_draws(const gpc_forecast *f, SEXP seed, SEXP first, SEXP count,
   return out;
 }
 
-/* Likelihood ratio -------------------------------------------------------------------- */
+/* Likelihood ratio --------------------------------------------------------------------
+ */
 
 typedef struct {
   size_t n, k;
@@ -77,9 +78,9 @@ SEXP r_recal_fit(SEXP forecast) {
   SEXP out = PROTECT(r_named_list(names));
   SET_VECTOR_ELT(out, 0, Rf_allocVector(REALSXP, (R_xlen_t)f.k + 1));
   SET_VECTOR_ELT(out, 3, Rf_allocMatrix(REALSXP, (int)f.k, (int)f.k));
-  const gpc_status status = gpc_recal_fit(f.n, f.k, z, f.labels, 1e-9, 100,
-                                          REAL(VECTOR_ELT(out, 0)), work, &result, r_poll,
-                                          NULL);
+  const gpc_status status =
+      gpc_recal_fit(f.n, f.k, z, f.labels, 1e-9, 100, REAL(VECTOR_ELT(out, 0)), work,
+                    &result, r_poll, NULL);
   gpc_recal_information(f.n, f.k, z, REAL(VECTOR_ELT(out, 3)), work, r_poll, NULL);
   SET_VECTOR_ELT(out, 1, Rf_ScalarReal(result.log_lik));
   SET_VECTOR_ELT(out, 2, Rf_ScalarReal(result.null));
@@ -88,7 +89,8 @@ SEXP r_recal_fit(SEXP forecast) {
   return out;
 }
 
-/* Spiegelhalter ------------------------------------------------------------------------ */
+/* Spiegelhalter ------------------------------------------------------------------------
+ */
 
 typedef struct {
   size_t n;
@@ -110,7 +112,8 @@ SEXP r_spread_draw(SEXP forecast, SEXP square, SEXP seed, SEXP first, SEXP count
   return with_draws(&f, seed, first, count, spread_value, &job);
 }
 
-/* Miscalibration ---------------------------------------------------------------------- */
+/* Miscalibration ----------------------------------------------------------------------
+ */
 
 static double mcb_value(void *context, const int *label) {
   return gpc_mcb_value(context, label);
@@ -131,7 +134,8 @@ SEXP r_mcb_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count) {
   return with_draws(&f, seed, first, count, mcb_value, &mcb);
 }
 
-/* Kernel calibration error ------------------------------------------------------------- */
+/* Kernel calibration error -------------------------------------------------------------
+ */
 
 static gpc_skce_kernel r_kernel(SEXP kernel) {
   const int code = r_count(kernel, "kernel");

@@ -38,8 +38,8 @@ SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights) {
   const size_t size = (size_t)n;
   double *score = r_work(size), *hits = r_work(size), *weight = r_work(size);
   double *lower = r_work(size), *upper = r_work(size);
-  gpc_ties ties = gpc_ties_sort(&one, r_work(gpc_ties_work(size, one.weights != NULL) /
-                                                 sizeof(double) + 1));
+  gpc_ties ties = gpc_ties_sort(
+      &one, r_work(gpc_ties_work(size, one.weights != NULL) / sizeof(double) + 1));
   const size_t m = gpc_ties_all(&ties, score, hits, weight);
   gpc_venn_pair(m, hits, weight, lower, upper,
                 r_work(gpc_venn_work(m) / sizeof(double) + 1));

@@ -139,7 +139,8 @@ gpc_status gpc_recal_fit(size_t n, size_t k, const double *z, const int *label,
         const int fixed = a > 0 && (a - 1 == base || count[a - 1] == 0.0);
         trial[a] = fixed ? coef[a] : coef[a] + t * step[at++];
       }
-      const double gained = pass(n, k, z, label, trial, NULL, NULL, row, poll, data) - value;
+      const double gained =
+          pass(n, k, z, label, trial, NULL, NULL, row, poll, data) - value;
       if (gained >= 0.25 * t * slope)
         break;
     }

@@ -20,10 +20,10 @@ typedef struct {
   int iterations;
 } gpc_recal_result;
 
-/* Labels [n] (1..k) whose z is finite. coef [k + 1]: b, then c of every class (that of the
- * most frequent class is 0, of classes that do not occur -Inf).
- * Newton's method with steps halved until they gain. The supremum is approached without
- * end where labels are separated: the iteration ends once it gains no more than tol. */
+/* Labels [n] (1..k) whose z is finite. coef [k + 1]: b, then c of every class (that of
+ * the most frequent class is 0, of classes that do not occur -Inf). Newton's method with
+ * steps halved until they gain. The supremum is approached without end where labels are
+ * separated: the iteration ends once it gains no more than tol. */
 gpc_status gpc_recal_fit(size_t n, size_t k, const double *z, const int *label,
                          double tol, int max_iter, double *coef, double *work,
                          gpc_recal_result *result, gpc_poll poll, void *data);

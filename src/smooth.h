@@ -18,9 +18,10 @@
 size_t gpc_smooth_work(double sigma);
 
 /* The error at one bandwidth: scores x [n] in [0, 1], residual [n] that are divided by
- * `total`. The rows are spread over a grid of step h = sigma/32 at most, each over its two
- * neighbours. That smooths a little more, which is taken off the bandwidth on average; what
- * is left is at most (h/sigma)^2/8 of the mean |residual|, and far less in practice. */
+ * `total`. The rows are spread over a grid of step h = sigma/32 at most, each over its
+ * two neighbours. That smooths a little more, which is taken off the bandwidth on
+ * average; what is left is at most (h/sigma)^2/8 of the mean |residual|, and far less in
+ * practice. */
 double gpc_smooth_error(size_t n, const double *x, const double *residual, double total,
                         double sigma, double *work);
 

@@ -39,7 +39,8 @@ static void fit_one(size_t m, const double *hits, const double *weight, int mirr
     const double slope = (b.y - a.y) / (b.x - a.x);
     fit[mirror ? m - 1 - i : i] = mirror ? 1.0 - slope : slope;
     /* The row moves behind group i: one point of the diagram changes. */
-    p[i + 1] = (point){p[i].x + p[i + 2].x - p[i + 1].x, p[i].y + p[i + 2].y - p[i + 1].y};
+    p[i + 1] =
+        (point){p[i].x + p[i + 2].x - p[i + 1].x, p[i].y + p[i + 2].y - p[i + 1].y};
     const point q = p[i + 1];
     if ((q.x - a.x) * (b.y - a.y) <= (q.y - a.y) * (b.x - a.x))
       continue; /* on or above the minorant */

@@ -31,11 +31,11 @@ oracle_venn <- function(z, y, s, w = rep(1, length(y))) {
 }
 
 # Smooth calibration error at a bandwidth: every row's kernel with its mirror images
-oracle_smooth <- function(x, y, sigma, w = rep(1, length(x)), points = 20001) {
+oracle_smooth <- function(x, y, sigma, w = rep(1, length(x)), points = 8001) {
   t <- seq(0, 1, length.out = points)
   r <- numeric(points)
   for (i in seq_along(x)) {
-    for (m in -6:6) {
+    for (m in seq(-ceiling(4 * sigma), ceiling(4 * sigma))) {
       r <- r + w[i] * (y[i] - x[i]) *
         (stats::dnorm(t, x[i] + 2 * m, sigma) + stats::dnorm(t, -x[i] + 2 * m, sigma))
     }

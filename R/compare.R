@@ -78,6 +78,7 @@
 #' @export
 compare_forecasts <- function(forecasts, labels, reference = NULL, groups = NULL, scores = NULL,
                               conf_level = 0.95, eps = 0, weights = NULL) {
+  if (missing(forecasts)) stop_input("forecasts", "is missing", "Give a list of forecasts.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   conf_level <- check_level(conf_level)
   eps <- check_number(eps, "eps", 0, 1)

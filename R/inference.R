@@ -81,6 +81,24 @@ add_interval <- function(object, table, level) {
   table
 }
 
+#' @rdname calibrator_inference
+#' @importFrom stats vcov
+#' @export
+vcov.calibrator <- function(object, ...) {
+  object <- check_object(object)
+  stop_input("object", paste0("of class ", class(object)[1], " has no covariances"),
+    "calib_temperature(), calib_platt() and calib_beta() have them.")
+}
+
+#' @rdname calibrator_inference
+#' @importFrom stats logLik
+#' @export
+logLik.calibrator <- function(object, ...) {
+  object <- check_object(object)
+  stop_input("object", paste0("of class ", class(object)[1], " has no likelihood"),
+    "calib_temperature(), calib_platt() and calib_beta() have one; calib_gp() has a bound, `elbo`.")
+}
+
 # Platt scaling and beta calibration ------------------------------------------------------
 
 #' Covariances of the coefficients, [terms x terms x maps]

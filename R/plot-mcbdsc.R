@@ -53,7 +53,7 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
   names <- levels(rows$forecast)
   many <- length(names) > most_marks
   short <- stats::setNames(shorten(names, if (many) 14 else 24), names)
-  least <- 0.02 * placed$uncertainty[1]
+  least <- max(0.02 * placed$uncertainty[1], 1e-3) # labels of one class have no uncertainty
   top <- c(mcb = 1.2 * max(placed$miscalibration, least), dsc = 1.15 * max(placed$discrimination, least))
   lines <- score_lines(placed$uncertainty[1], top, placed)
   lost <- setdiff(names, as.character(placed$forecast))
@@ -105,7 +105,7 @@ score_lines <- function(uncertainty, top, placed = NULL) {
   keep <- xend > x
   lines <- data.frame(score = score, x = x, y = x + rise, xend = xend, yend = xend + rise)[keep, ]
   lines$label <- say_plain(signif(lines$score, 4))
-  lines$label.x <- lines$label.y <- NA_real_
+  lines$label.x <- lines$label.y <- rep(NA_real_, nrow(lines))
   for (i in seq_len(nrow(lines))) {
     at <- seq(lines$x[i], lines$xend[i], length.out = 25)
     u <- at / top[["mcb"]]

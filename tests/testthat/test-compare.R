@@ -164,6 +164,7 @@ test_that("bad input is named", {
   bad(list(p2, other), y2, scores = "auc", text = "`scores`")
   bad(list(p2, other), y2, conf_level = 1, text = "`conf_level`")
   bad(list(p2, other), text = "`labels`")
+  bad(labels = y2, text = "`forecasts`")
   bad(list(), y2, text = "`forecasts`")
 })
 
@@ -187,6 +188,9 @@ test_that("pictures draw what the tables hold", {
   expect_error(plot_mcbdsc(3), "`x`", class = "gpcalib_error_input")
   many <- compare_forecasts(list(three$p, blur), three$y, scores = "log_loss")
   expect_error(plot_mcbdsc(many), "no parts", class = "gpcalib_error_input")
+  # labels of one class: no uncertainty, and a picture all the same
+  one <- compare_forecasts(list(p2, other), factor(rep(1, 300), levels = 0:1))
+  expect_silent(ggplot2::ggplot_build(plot_mcbdsc(one)))
   expect_error(autoplot(compare_forecasts(p2, y2)), "no differences", class = "gpcalib_error_input")
 })
 

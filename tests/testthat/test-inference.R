@@ -170,6 +170,12 @@ test_that("fits of versions that kept no covariances say so", {
   expect_equal(nrow(predict(fit, 0.2)), 1)
 })
 
+test_that("methods without a likelihood say so", {
+  fit <- calib_isotonic(d$p, d$y)
+  expect_error(logLik(fit), "no likelihood", class = "gpcalib_error_input")
+  expect_error(vcov(fit), "no covariances", class = "gpcalib_error_input")
+})
+
 test_that("bad arguments are named", {
   fit <- calib_platt(d$p, d$y)
   expect_error(confint(fit, "zz"), "`parm`", class = "gpcalib_error_input")

@@ -77,7 +77,7 @@ parameters.default <- function(object) {
 #' @param type `"prob"` for probabilities, `"class"` for the most likely class, `"interval"` for
 #'   probabilities with an interval for what the calibration map would be with many more calibration rows:
 #'   [calib_temperature()] for any number of classes, [calib_platt()] and [calib_beta()] for two. It is the
-#'   delta method for the log-odds. For Venn-Abers ([calib_isotonic()]) it is the pair of probabilities.
+#'   delta method for the log-odds, and takes the form of the map as right. For Venn-Abers ([calib_isotonic()]) it is the pair of probabilities.
 #' @param level Level of the intervals.
 #' @param prior Class frequencies of the new rows, where they differ from those of the calibration rows: a
 #'   number per class, in order or by name, for two classes also that of the second alone, or the result

@@ -144,6 +144,16 @@ test_that("the kernel errors are means over pairs, one by one", {
   }
 })
 
+test_that("the kernel error of two rows has the values in the tests of CalibrationErrors.jl", {
+  value <- function(y) {
+    .Call(C_skce_draw, check_forecast(rbind(c(1, 0), c(0, 1)), factor(y, levels = 1:2)), 1L, 1, c(1, 1), 0L, 0L)[1]
+  }
+  expect_identical(value(c(1, 2)), 0)
+  expect_identical(value(c(1, 1)), 0)
+  expect_identical(value(c(2, 2)), 0)
+  expect_equal(value(c(2, 1)), -2 * exp(-1), tolerance = 1e-14)
+})
+
 test_that("redrawn labels are those of the statistic itself", {
   # drawing labels in R by the same stream is not possible: compare the distribution instead
   set.seed(1)

@@ -113,3 +113,11 @@ test_that("convergence and bad input are spoken of", {
   expect_error(suppressWarnings(estimate_prior(some, rbind(c(0, 0, 1), c(0.5, 0.5, 0)))), "`newdata`",
     class = "gpcalib_error_input")
 })
+
+test_that("calib_gp() keeps its class frequencies, and they can be estimated", {
+  gp <- calib_gp(d$p, y)
+  expect_equal(gp$prior, share)
+  rows <- with_seed(4, sample(500, 400, prob = c(4, 1, 1)[d$y]))
+  got <- estimate_prior(gp, d$p[rows, ])
+  expect_lt(max(abs(got - tabulate(d$y[rows], 3) / 400)), 0.08)
+})

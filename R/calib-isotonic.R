@@ -124,7 +124,8 @@ describe.calib_isotonic <- function(object) {
   } else {
     say_points(object, "step")
   }
-  list(title = "Isotonic calibration", lines = describe_ova(object, lines))
+  title <- if (is.null(object$x0)) "Isotonic calibration" else "Venn-Abers calibration"
+  list(title = title, lines = describe_ova(object, lines))
 }
 
 #' @export

@@ -39,14 +39,23 @@
 #' classes, where their asymptotic distributions are off (the likelihood ratio rejects calibrated forecasts in
 #' about 6 % of samples of 100 rows at the level of 5 %).
 #'
+#' # Groups
+#' Where rows depend on each other within `groups` (patients of a hospital, days of a week), tests that
+#' count rows reject too often. `"likelihood"` and `"spiegelhalter"` are then score tests: what each row adds to
+#' the derivative of the likelihood in slope and offsets (to Spiegelhalter's sum), which is 0 on average
+#' under calibration, is added up within groups, and Hotelling's T-squared tests whether the mean of these sums
+#' is 0, with an F distribution of as many degrees of freedom as there are parameters, and the groups less
+#' that. `"mcb"` and `"skce"` take rows to be independent.
+#'
 #' A test says whether there is evidence against calibration, not how bad it is: with many rows a
 #' harmless departure is significant. See [smooth_ece()], [ece()] and [reliability_table()] for size and
-#' shape. Rows are taken to be independent.
+#' shape.
 #'
 #' @inheritParams ece
 #' @param method Which test, see below.
 #' @param replicates How often to redraw labels. `NULL`: 999 for `"mcb"` and for quadratic `"skce"`, fewer
 #'   (at least 99) for more than 20,000 rows, and none for the others, which then have an asymptotic p-value.
+#' @param groups `NULL`, or one value per row: rows with the same value may depend on each other.
 #' @param estimator,kernel,bandwidth For `"skce"`, see below.
 #' @return An object of class `htest`: a list with `statistic`, `parameter`, `p.value`, `estimate`, `method`
 #'   (which says how the p-value was made), `data.name`, and `null.value`.
@@ -72,7 +81,7 @@
 #' calib_test(predict(fit, test$scores), test$labels, "mcb", replicates = 99)
 #' @export
 calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", "mcb", "skce"),
-                       replicates = NULL, estimator = c("auto", "quadratic", "linear"),
+                       replicates = NULL, groups = NULL, estimator = c("auto", "quadratic", "linear"),
                        kernel = c("laplace", "gaussian"), bandwidth = NULL) {
   data_name <- paste(short_deparse(substitute(probs)), "and", short_deparse(substitute(labels)))
   method <- check_choice(method, c("likelihood", "spiegelhalter", "mcb", "skce"), "method")
@@ -81,7 +90,8 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
   if (!is.null(bandwidth)) bandwidth <- check_number(bandwidth, "bandwidth", 1e-10, 1e10)
   if (!is.null(replicates)) replicates <- check_count(replicates, "replicates", 19, 1e7)
   forecast <- check_forecast(probs, labels)
-  out <- switch(method,
+  groups <- check_groups(groups, length(forecast$labels))
+  out <- if (!is.null(groups)) test_groups(forecast, groups, method, replicates) else switch(method,
     likelihood = test_likelihood(forecast, replicates),
     spiegelhalter = test_spiegelhalter(forecast, replicates),
     mcb = test_mcb(forecast, replicates),

@@ -90,7 +90,7 @@ venn_maps <- function(object, p) {
 
 describe_venn <- function(object) {
   steps <- diff(object$start) + diff(object$start0)
-  paste0("Venn-Abers pairs, ", if (length(steps) == 1) say_count(steps, "step") else {
+  paste0("pairs of probabilities in ", if (length(steps) == 1) say_count(steps, "step") else {
     paste(min(steps), "to", max(steps), "steps per class")
   })
 }

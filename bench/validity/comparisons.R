@@ -58,6 +58,27 @@ for (name in names(tests)) {
   }
 }
 
+# Calibrated row by row, but labels of a group go together: a Gaussian copula with correlation 1/2
+together <- function(n, k, size = 10) {
+  p <- calibrated(n, k)$p
+  g <- rep(seq_len(n / size), each = size)
+  u <- pnorm(sqrt(0.5) * rnorm(max(g))[g] + sqrt(0.5) * rnorm(n))
+  y <- 1 + rowSums(u > t(apply(p, 1, cumsum))[, -k, drop = FALSE])
+  list(p = p, y = factor(y, levels = seq_len(k)), g = g)
+}
+for (method in c("likelihood", "spiegelhalter")) {
+  for (k in c(2, 4)) {
+    for (n in sizes) {
+      p <- replicate(runs, {
+        d <- together(n, k)
+        c(calib_test(d$p, d$y, method, groups = d$g)$p.value, calib_test(d$p, d$y, method)$p.value)
+      })
+      note(paste("size of calib_test:", method), paste(k, "classes, groups of 10"), n, p[1, ] <= 0.05, 5)
+      note(paste("the same, groups ignored:", method), paste(k, "classes, groups of 10"), n, p[2, ] <= 0.05, 5)
+    }
+  }
+}
+
 # Comparisons -----------------------------------------------------------------------------
 
 # Two forecasts that each know one of two exchangeable causes: equal expected scores. With `size` rows per

@@ -175,6 +175,43 @@ test_that("the bandwidth is the median distance", {
   expect_match(calib_test(big$p, big$y, "skce")$method, "linear")
 })
 
+# Groups ----------------------------------------------------------------------------------
+
+test_that("with groups the scores of rows are summed and tested by Hotelling's T-squared", {
+  g <- rep(1:30, 5)
+  got <- calib_test(three$p, three$y, "spiegelhalter", groups = g)
+  u <- rowSums(three$p^2) - three$p[cbind(1:150, three$y)]
+  ref <- stats::t.test(tapply(u, g, sum))
+  expect_equal(unname(got$statistic), unname(ref$statistic)^2, tolerance = 1e-10)
+  expect_equal(got$p.value, ref$p.value, tolerance = 1e-10)
+  # likelihood: derivatives by differences, T^2 by its textbook formula
+  score <- vapply(1:3, function(a) {
+    at <- function(h) {
+      t <- replace(c(1, 0, 0), a, c(1, 0, 0)[a] + h)
+      vapply(1:150, function(i) oracle_recal(three$p[i, , drop = FALSE], three$y[i], t[1], c(0, t[2:3])), 0)
+    }
+    (at(1e-5) - at(-1e-5)) / 2e-5
+  }, numeric(150))
+  x <- rowsum(score, g)
+  t2 <- drop(30 * colMeans(x) %*% solve(stats::var(x)) %*% colMeans(x))
+  got <- calib_test(three$p, three$y, groups = letters[g %% 26 + 1]) # other labels, other groups
+  expect_false(isTRUE(all.equal(unname(got$parameter), c(3, 27))))
+  got <- calib_test(three$p, three$y, groups = paste("g", g))
+  expect_equal(unname(got$statistic), t2 * 27 / (3 * 29), tolerance = 1e-6)
+  expect_equal(unname(got$parameter), c(3, 27))
+  # groups of one row: close to the likelihood ratio test
+  expect_lt(abs(calib_test(three$p, three$y, groups = 1:150)$p.value - calib_test(three$p, three$y)$p.value), 0.05)
+  # every row five times in its group: what single rows say
+  expect_equal(calib_test(p2[rep(1:200, 5)], y2[rep(1:200, 5)], groups = rep(1:200, 5))$p.value,
+    calib_test(p2, y2, groups = 1:200)$p.value, tolerance = 1e-10)
+  error <- function(...) expect_error(..., class = "gpcalib_error_input")
+  error(calib_test(p2, y2, "mcb", groups = rep(1:20, 10)), "`groups`")
+  error(calib_test(p2, y2, groups = rep(1:20, 10), replicates = 99), "`replicates`")
+  error(calib_test(p2, y2, groups = rep(1:2, 100)), "too few")
+  error(calib_test(p2, y2, groups = 1:3), "`groups`")
+  error(calib_test(c(0, 0.5, 0.7, 0.2), c(1, 0, 1, 0), groups = 1:4), "row 1")
+})
+
 test_that("bad arguments are named", {
   bad <- function(..., text) expect_error(calib_test(p2, y2, ...), text, class = "gpcalib_error_input")
   bad("zz", text = "`method`")

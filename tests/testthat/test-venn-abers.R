@@ -64,7 +64,7 @@ test_that("more classes and logits take the road of the other methods", {
   two <- calib_isotonic(p[, 2], d$y == 2, type = "venn-abers")
   expect_equal(calib_map(two, c(0.1, 0.6))$conf.high, unname(predict(two, c(0.1, 0.6), type = "interval")[, 2, 3]))
   expect_match(plot_map(two)$labels$caption, "Venn-Abers pair")
-  expect_output(print(fit), "Venn-Abers pairs")
+  expect_output(print(fit), "Venn-Abers calibration")
   expect_identical(dim(predict(fit, d$z[0, ])), c(0L, 3L))
 })
 

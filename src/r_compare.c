@@ -1,8 +1,8 @@
-/* r_compare.c: .Call layer of rowscores.h, smooth.h and prior.h. */
+/* r_compare.c: .Call layer of rowscores.h, smece.h and prior.h. */
 #include "r_measures.h"
 #include "prior.h"
 #include "rowscores.h"
-#include "smooth.h"
+#include "smece.h"
 #include <string.h>
 
 /* A matrix with the columns loss, brier and, if wanted, rps; a row for each of the
@@ -40,19 +40,19 @@ SEXP r_smooth_ece(SEXP x, SEXP residual, SEXP total, SEXP sigma, SEXP tol) {
   const R_xlen_t n = XLENGTH(x);
   const double *score = r_doubles(x, "x", n), *off = r_doubles(residual, "residual", n);
   const double sum = r_number(total, "total"), width = r_number(sigma, "sigma");
-  double *work = r_work(gpc_smooth_work(width > 0.0 ? width : GPC_SMOOTH_LEAST));
-  gpc_smooth_result result = {0.0, width, 1};
+  double *work = r_work(gpc_smece_work(width > 0.0 ? width : GPC_SMECE_LEAST));
+  gpc_smece_result result = {0.0, width, 1};
   gpc_status status = GPC_OK;
   for (R_xlen_t i = 0; i < n; i++)
     if (!(score[i] >= 0.0 && score[i] <= 1.0))
       Rf_error("internal error: a score lies outside [0, 1]");
   if (width > 0.0) {
-    if (width < GPC_SMOOTH_LEAST || width > GPC_SMOOTH_MOST)
+    if (width < GPC_SMECE_LEAST || width > GPC_SMECE_MOST)
       Rf_error("internal error: a bandwidth out of range");
-    result.error = gpc_smooth_error((size_t)n, score, off, sum, width, work);
+    result.error = gpc_smece_error((size_t)n, score, off, sum, width, work);
   } else {
-    status = gpc_smooth_ece((size_t)n, score, off, sum, r_number(tol, "tol"), work,
-                            r_poll, NULL, &result);
+    status = gpc_smece_ece((size_t)n, score, off, sum, r_number(tol, "tol"), work, r_poll,
+                           NULL, &result);
   }
   SEXP out = Rf_allocVector(REALSXP, 4);
   REAL(out)[0] = result.error;

@@ -7,7 +7,7 @@
 #include "recal.h"
 #include "resample.h"
 #include "rowscores.h"
-#include "smooth.h"
+#include "smece.h"
 #include "venn.h"
 #include <stdlib.h>
 
@@ -88,22 +88,20 @@ static double slow_smooth(const double *x, const double *r, double sigma) {
 }
 
 static void smooth(void) {
-  double r[N], *work = malloc(gpc_smooth_work(GPC_SMOOTH_LEAST) * sizeof(double));
-  gpc_smooth_result result;
+  double r[N], *work = malloc(gpc_smece_work(GPC_SMECE_LEAST) * sizeof(double));
+  gpc_smece_result result;
   for (size_t i = 0; i < N; i++)
     r[i] = (label[i] == 2) - p[N + i];
-  CHECK_REL(gpc_smooth_error(N, p + N, r, N, 0.05, work), slow_smooth(p + N, r, 0.05),
+  CHECK_REL(gpc_smece_error(N, p + N, r, N, 0.05, work), slow_smooth(p + N, r, 0.05),
             1e-4);
-  CHECK_REL(gpc_smooth_error(N, p + N, r, N, 0.5, work), slow_smooth(p + N, r, 0.5),
-            1e-4);
-  gpc_smooth_error(N, p + N, r, N, GPC_SMOOTH_LEAST, work); /* stays in its work space */
-  gpc_smooth_error(N, p + N, r, N, GPC_SMOOTH_MOST, work);
-  CHECK(gpc_smooth_ece(N, p + N, r, N, 1e-7, work, NULL, NULL, &result) == GPC_OK);
+  CHECK_REL(gpc_smece_error(N, p + N, r, N, 0.5, work), slow_smooth(p + N, r, 0.5), 1e-4);
+  gpc_smece_error(N, p + N, r, N, GPC_SMECE_LEAST, work); /* stays in its work space */
+  gpc_smece_error(N, p + N, r, N, GPC_SMECE_MOST, work);
+  CHECK(gpc_smece_ece(N, p + N, r, N, 1e-7, work, NULL, NULL, &result) == GPC_OK);
   CHECK_REL(result.error, result.sigma, 1e-6);
   free(work);
-  double *own =
-      malloc(gpc_smooth_work(0.3) * sizeof(double)); /* as much as it asks for */
-  gpc_smooth_error(N, p + N, r, N, 0.3, own);
+  double *own = malloc(gpc_smece_work(0.3) * sizeof(double)); /* as much as it asks for */
+  gpc_smece_error(N, p + N, r, N, 0.3, own);
   free(own);
 }
 

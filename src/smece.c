@@ -1,5 +1,5 @@
-/* smooth.c: see smooth.h. */
-#include "smooth.h"
+/* smece.c: see smece.h. */
+#include "smece.h"
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ static size_t taps_of(double sigma) {
 
 /* Nodes with their mirror images, the kernel, and a block of sums. Wide kernels need the
  * most images, narrow ones the most nodes. */
-size_t gpc_smooth_work(double sigma) {
-  const size_t images = 2 * (size_t)ceil(REACH * GPC_SMOOTH_MOST * FEWEST) + 2;
+size_t gpc_smece_work(double sigma) {
+  const size_t images = 2 * (size_t)ceil(REACH * GPC_SMECE_MOST * FEWEST) + 2;
   const size_t narrow = 2 * taps_of(sigma) + 2;
   return steps_of(sigma) + 1 + 2 * (images > narrow ? images : narrow) + BLOCK;
 }
@@ -40,8 +40,8 @@ static double step_area(double a, double b) {
   return 0.5 * (a * a + b * b) / (fabs(a) + fabs(b));
 }
 
-double gpc_smooth_error(size_t n, const double *x, const double *residual, double total,
-                        double sigma, double *work) {
+double gpc_smece_error(size_t n, const double *x, const double *residual, double total,
+                       double sigma, double *work) {
   const size_t steps = steps_of(sigma), taps = taps_of(sigma);
   const double size = (double)steps, h = 1.0 / size;
   double *sums = work, *kernel = sums + BLOCK, *node = kernel + taps + 1 + taps;
@@ -86,19 +86,19 @@ double gpc_smooth_error(size_t n, const double *x, const double *residual, doubl
   return area;
 }
 
-gpc_status gpc_smooth_ece(size_t n, const double *x, const double *residual, double total,
-                          double tol, double *work, gpc_poll poll, void *data,
-                          gpc_smooth_result *result) {
-  double low = GPC_SMOOTH_LEAST, high = GPC_SMOOTH_MOST, sigma = 0.1;
+gpc_status gpc_smece_ece(size_t n, const double *x, const double *residual, double total,
+                         double tol, double *work, gpc_poll poll, void *data,
+                         gpc_smece_result *result) {
+  double low = GPC_SMECE_LEAST, high = GPC_SMECE_MOST, sigma = 0.1;
   double old_sigma = 0.0, old_error = 0.0;
-  *result = (gpc_smooth_result){0.0, 0.0, 0};
+  *result = (gpc_smece_result){0.0, 0.0, 0};
   for (size_t i = 0; i < n; i++)
     if (residual[i] != 0.0)
       result->sigma = 1.0;
   if (result->sigma == 0.0) /* every forecast was 0 or 1, and right */
     return GPC_OK;
   while (result->evaluations < 100) {
-    const double error = gpc_smooth_error(n, x, residual, total, sigma, work);
+    const double error = gpc_smece_error(n, x, residual, total, sigma, work);
     result->evaluations++;
     result->error = error;
     result->sigma = sigma;
@@ -106,7 +106,7 @@ gpc_status gpc_smooth_ece(size_t n, const double *x, const double *residual, dou
     if (fabs(error - sigma) <= tol * sigma)
       return GPC_OK;
     if (error < sigma) {
-      if (sigma <= GPC_SMOOTH_LEAST)
+      if (sigma <= GPC_SMECE_LEAST)
         return GPC_AT_LOWER;
       high = sigma;
       low = error > low ? error : low; /* it does not rise with sigma */
@@ -114,7 +114,7 @@ gpc_status gpc_smooth_ece(size_t n, const double *x, const double *residual, dou
       low = sigma;
       high = error < high ? error : high;
     }
-    if (high - low <= tol * low && low > GPC_SMOOTH_LEAST)
+    if (high - low <= tol * low && low > GPC_SMECE_LEAST)
       return GPC_OK;
     /* the secant of log error over log sigma, else halfway */
     double next = sqrt(low * high);
@@ -124,8 +124,8 @@ gpc_status gpc_smooth_ece(size_t n, const double *x, const double *residual, dou
       if (slope <= 0.0 && guess > low && guess < high)
         next = guess;
     }
-    if (high <= GPC_SMOOTH_LEAST * (1.0 + tol))
-      next = GPC_SMOOTH_LEAST;
+    if (high <= GPC_SMECE_LEAST * (1.0 + tol))
+      next = GPC_SMECE_LEAST;
     old_sigma = sigma;
     old_error = error;
     sigma = next;

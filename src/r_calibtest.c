@@ -48,9 +48,9 @@ typedef struct {
 
 static double recal_value(void *context, const int *label) {
   recal_job *job = context;
-  gpc_recal_result result;
-  gpc_recal_fit(job->n, job->k, job->z, label, job->tol, 100, job->coef, job->work,
-                &result, r_poll, NULL);
+  gpc_coxrecal_result result;
+  gpc_coxrecal_fit(job->n, job->k, job->z, label, job->tol, 100, job->coef, job->work,
+                   &result, r_poll, NULL);
   return 2.0 * (result.log_lik - result.null);
 }
 
@@ -63,8 +63,8 @@ static double *log_probs(const gpc_forecast *f) {
 
 SEXP r_recal_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count) {
   gpc_forecast f = r_forecast(forecast);
-  recal_job job = {f.n, f.k, log_probs(&f), r_work(f.k + 1), r_work(gpc_recal_work(f.k)),
-                   1e-9};
+  recal_job job = {
+      f.n, f.k, log_probs(&f), r_work(f.k + 1), r_work(gpc_coxrecal_work(f.k)), 1e-9};
   return with_draws(&f, seed, first, count, recal_value, &job);
 }
 
@@ -73,15 +73,15 @@ SEXP r_recal_fit(SEXP forecast) {
   static const char *names[] = {"coef", "log_lik", "null", "information", "status", ""};
   gpc_forecast f = r_forecast(forecast);
   const double *z = log_probs(&f);
-  double *work = r_work(gpc_recal_work(f.k));
-  gpc_recal_result result;
+  double *work = r_work(gpc_coxrecal_work(f.k));
+  gpc_coxrecal_result result;
   SEXP out = PROTECT(r_named_list(names));
   SET_VECTOR_ELT(out, 0, Rf_allocVector(REALSXP, (R_xlen_t)f.k + 1));
   SET_VECTOR_ELT(out, 3, Rf_allocMatrix(REALSXP, (int)f.k, (int)f.k));
   const gpc_status status =
-      gpc_recal_fit(f.n, f.k, z, f.labels, 1e-9, 100, REAL(VECTOR_ELT(out, 0)), work,
-                    &result, r_poll, NULL);
-  gpc_recal_information(f.n, f.k, z, REAL(VECTOR_ELT(out, 3)), work, r_poll, NULL);
+      gpc_coxrecal_fit(f.n, f.k, z, f.labels, 1e-9, 100, REAL(VECTOR_ELT(out, 0)), work,
+                       &result, r_poll, NULL);
+  gpc_coxrecal_information(f.n, f.k, z, REAL(VECTOR_ELT(out, 3)), work, r_poll, NULL);
   SET_VECTOR_ELT(out, 1, Rf_ScalarReal(result.log_lik));
   SET_VECTOR_ELT(out, 2, Rf_ScalarReal(result.null));
   SET_VECTOR_ELT(out, 4, r_status(status));

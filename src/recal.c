@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Row buffers, gradient, step, trial coefficients, and two [k + 1] squares. */
-size_t gpc_recal_work(size_t k) { return 8 * (k + 1) + 2 * (k + 1) * (k + 1); }
+size_t gpc_coxrecal_work(size_t k) { return 8 * (k + 1) + 2 * (k + 1) * (k + 1); }
 
 /* Log-likelihood and, unless NULL, its gradient [k + 1] and negative Hessian, lower
  * triangle [k + 1 x k + 1], in (b, c_1, ..., c_k). Without labels: the Hessian alone. */
@@ -62,8 +62,8 @@ static double pass(size_t n, size_t k, const double *z, const int *label,
   return sum;
 }
 
-void gpc_recal_information(size_t n, size_t k, const double *z, double *info,
-                           double *work, gpc_poll poll, void *data) {
+void gpc_coxrecal_information(size_t n, size_t k, const double *z, double *info,
+                              double *work, gpc_poll poll, void *data) {
   const size_t m = k + 1;
   double *coef = work, *row = coef + m, *hessian = row + m;
   memset(coef, 0, m * sizeof *coef);
@@ -77,9 +77,9 @@ void gpc_recal_information(size_t n, size_t k, const double *z, double *info,
     }
 }
 
-gpc_status gpc_recal_fit(size_t n, size_t k, const double *z, const int *label,
-                         double tol, int max_iter, double *coef, double *work,
-                         gpc_recal_result *result, gpc_poll poll, void *data) {
+gpc_status gpc_coxrecal_fit(size_t n, size_t k, const double *z, const int *label,
+                            double tol, int max_iter, double *coef, double *work,
+                            gpc_coxrecal_result *result, gpc_poll poll, void *data) {
   const size_t m = k + 1;
   double *row = work, *gradient = row + m, *step = gradient + m, *trial = step + m;
   double *count = trial + m, *hessian = count + m, *chol = hessian + m * m;
@@ -91,7 +91,7 @@ gpc_status gpc_recal_fit(size_t n, size_t k, const double *z, const int *label,
     base = count[j] > count[base] ? j : base;
   memset(coef, 0, m * sizeof *coef);
   coef[0] = 1.0;
-  *result = (gpc_recal_result){0.0, 0.0, 0};
+  *result = (gpc_coxrecal_result){0.0, 0.0, 0};
   result->null = pass(n, k, z, label, coef, NULL, NULL, row, poll, data);
   for (size_t j = 0; j < k; j++)
     if (count[j] == 0.0)

@@ -7,25 +7,25 @@
 #include "gpc.h"
 
 /* Doubles of work space. */
-size_t gpc_recal_work(size_t k);
+size_t gpc_coxrecal_work(size_t k);
 
 /* Fisher information [k x k] of (b, c_2, ..., c_k) at b = 1, c = 0, which does not depend
  * on the labels. z [n x k] = log p, -Inf where p is 0. */
-void gpc_recal_information(size_t n, size_t k, const double *z, double *info,
-                           double *work, gpc_poll poll, void *data);
+void gpc_coxrecal_information(size_t n, size_t k, const double *z, double *info,
+                              double *work, gpc_poll poll, void *data);
 
 typedef struct {
   double null;    /* log-likelihood of the probabilities as they are */
   double log_lik; /* its supremum over b and c */
   int iterations;
-} gpc_recal_result;
+} gpc_coxrecal_result;
 
 /* Labels [n] (1..k) whose z is finite. coef [k + 1]: b, then c of every class (that of
  * the most frequent class is 0, of classes that do not occur -Inf). Newton's method with
  * steps halved until they gain. The supremum is approached without end where labels are
  * separated: the iteration ends once it gains no more than tol. */
-gpc_status gpc_recal_fit(size_t n, size_t k, const double *z, const int *label,
-                         double tol, int max_iter, double *coef, double *work,
-                         gpc_recal_result *result, gpc_poll poll, void *data);
+gpc_status gpc_coxrecal_fit(size_t n, size_t k, const double *z, const int *label,
+                            double tol, int max_iter, double *coef, double *work,
+                            gpc_coxrecal_result *result, gpc_poll poll, void *data);
 
 #endif

@@ -148,11 +148,12 @@ static double recal_lik(double b, double c2, double c3) {
 
 static void recal(void) {
   double z[N * K], coef[K + 1], info[K * K],
-      *work = malloc(gpc_recal_work(K) * sizeof(double));
-  gpc_recal_result r;
+      *work = malloc(gpc_coxrecal_work(K) * sizeof(double));
+  gpc_coxrecal_result r;
   for (size_t i = 0; i < N * K; i++)
     z[i] = log(p[i]);
-  CHECK(gpc_recal_fit(N, K, z, label, 1e-12, 100, coef, work, &r, NULL, NULL) == GPC_OK);
+  CHECK(gpc_coxrecal_fit(N, K, z, label, 1e-12, 100, coef, work, &r, NULL, NULL) ==
+        GPC_OK);
   CHECK_REL(r.null, recal_lik(1.0, 0.0, 0.0), 1e-12);
   const double b = coef[0], c2 = coef[2] - coef[1], c3 = coef[3] - coef[1];
   CHECK_REL(r.log_lik, recal_lik(b, c2, c3), 1e-12);
@@ -161,7 +162,7 @@ static void recal(void) {
     CHECK(recal_lik(b, c2 + 1e-3 * a, c3) < r.log_lik);
     CHECK(recal_lik(b, c2, c3 + 1e-3 * a) < r.log_lik);
   }
-  gpc_recal_information(N, K, z, info, work, NULL, NULL);
+  gpc_coxrecal_information(N, K, z, info, work, NULL, NULL);
   double v = 0.0;
   for (size_t i = 0; i < N; i++)
     v += p[i + N] * (1.0 - p[i + N]);

@@ -132,7 +132,7 @@ test_likelihood <- function(forecast, replicates) {
       ": no calibrated forecast does that, and the statistic is infinite."))
     return(list(statistic = c(LR = Inf), p.value = 0, method = title))
   }
-  fit <- .Call(C_recal_fit, forecast)
+  fit <- .Call(C_coxrecal_fit, forecast)
   df <- information_rank(fit$information)
   if (df == 0) {
     stop_input("probs", "holds nothing that a slope or offsets could change",
@@ -144,7 +144,7 @@ test_likelihood <- function(forecast, replicates) {
   test <- if (is.null(replicates)) {
     list(p.value = stats::pchisq(observed, df, lower.tail = FALSE), how = "chi-square p-value")
   } else {
-    redraw_test(function(seed, first, count) .Call(C_recal_draw, forecast, seed, first, count), replicates)
+    redraw_test(function(seed, first, count) .Call(C_coxrecal_draw, forecast, seed, first, count), replicates)
   }
   list(statistic = c(LR = observed), parameter = c(df = df), p.value = test$p.value, estimate = estimate,
     null.value = null, method = paste0(title, ", ", test$how))

@@ -68,8 +68,8 @@ SEXP r_smooth_ece(SEXP x, SEXP residual, SEXP total, SEXP sigma, SEXP tol);
 SEXP r_prior_apply(SEXP probs, SEXP ratio);
 SEXP r_prior_em(SEXP probs, SEXP from, SEXP tol, SEXP max_iter);
 /* r_calibtest.c */
-SEXP r_recal_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count);
-SEXP r_recal_fit(SEXP forecast);
+SEXP r_coxrecal_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count);
+SEXP r_coxrecal_fit(SEXP forecast);
 SEXP r_spread_draw(SEXP forecast, SEXP square, SEXP seed, SEXP first, SEXP count);
 SEXP r_mcb_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count);
 SEXP r_skce_draw(SEXP forecast, SEXP kernel, SEXP width, SEXP seed, SEXP first,
@@ -119,8 +119,8 @@ static const R_CallMethodDef calls[] = {
     CALL(smooth_ece, 5),
     CALL(prior_apply, 2),
     CALL(prior_em, 4),
-    CALL(recal_draw, 4),
-    CALL(recal_fit, 1),
+    CALL(coxrecal_draw, 4),
+    CALL(coxrecal_fit, 1),
     CALL(spread_draw, 5),
     CALL(mcb_draw, 4),
     CALL(skce_draw, 6),

@@ -61,7 +61,7 @@ static double *log_probs(const gpc_forecast *f) {
   return z;
 }
 
-SEXP r_recal_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count) {
+SEXP r_coxrecal_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count) {
   gpc_forecast f = r_forecast(forecast);
   recal_job job = {
       f.n, f.k, log_probs(&f), r_work(f.k + 1), r_work(gpc_coxrecal_work(f.k)), 1e-9};
@@ -69,7 +69,7 @@ SEXP r_recal_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count) {
 }
 
 /* list(coef, log_lik, null, information, status): slope and offsets. */
-SEXP r_recal_fit(SEXP forecast) {
+SEXP r_coxrecal_fit(SEXP forecast) {
   static const char *names[] = {"coef", "log_lik", "null", "information", "status", ""};
   gpc_forecast f = r_forecast(forecast);
   const double *z = log_probs(&f);

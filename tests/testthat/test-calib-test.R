@@ -41,7 +41,7 @@ test_that("for more it is the maximum over slope and offsets", {
   expect_equal(unname(got$parameter), 3)
   expect_equal(unname(got$estimate["slope"]), best$par[1], tolerance = 1e-3)
   # the information is the negative second derivative at the null, averaged over the labels
-  info <- .Call(C_recal_fit, check_forecast(three$p, three$y))$information
+  info <- .Call(C_coxrecal_fit, check_forecast(three$p, three$y))$information
   slow <- matrix(0, 3, 3)
   for (i in 1:150) {
     x <- cbind(log(three$p[i, ]), c(0, 1, 0), c(0, 0, 1))

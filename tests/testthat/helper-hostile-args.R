@@ -240,12 +240,12 @@ hostile_pair_args <- function(what) {
   if (chance(if (study) 0.1 else 0.25)) args[2] <- list(hostile_labels(args[[2]]))
   if (chance(0.03)) args[1] <- list(hostile_junk())
   if (chance(0.03)) args[2] <- list(hostile_junk())
-  fun <- switch(what, table_methods = reliability_table, comparison_methods = compare_forecasts, study_methods = calib_study, getExportedValue("gpcalib", what))
+  fun <- switch(what, table_methods = reliability_table, study_methods = calib_study, getExportedValue("gpcalib", what))
   names(args) <- names(formals(fun))[1:2]
   if (what %in% c("plot_reliability", "plot_confidence") && chance(0.3)) {
     args$x <- list(one = args$x, two = args$x)[seq_len(sample.int(2, 1))]
   }
-  if (what %in% c("plot_murphy", "comparison_methods") && chance(0.7)) {
+  if (what %in% c("plot_murphy", "compare_forecasts") && chance(0.7)) {
     args[[1]] <- list(one = args[[1]], two = data$x)
   }
   if (what == "calib_test" && chance(0.8)) {

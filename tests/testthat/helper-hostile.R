@@ -11,8 +11,7 @@ hostile_methods <- c("predict", "predict", "predict", "print", "summary", "coef"
   "augment", "autoplot", "latent", "calib_map", "plot_map", "plot_latent", "plot_interval", "logLik",
   "vcov", "confint", "estimate_prior")
 hostile_others <- c("calib_metrics", "reliability_table", "plot_reliability", "plot_confidence",
-  "gp_control", "table_methods", "calib_study", "study_methods", "calib_test", "comparison_methods",
-  "plot_murphy")
+  "gp_control", "table_methods", "calib_study", "study_methods")
 
 # Run one call; NULL when nothing is wrong, otherwise a line of text
 hostile_call <- function(seed, limit = 30) {
@@ -68,7 +67,7 @@ hostile_run <- function(plan) {
     print(summary(study))
     return(as.data.frame(study))
   }
-  if (what == "comparison_methods") {
+  if (what == "compare_forecasts") {
     comparison <- do.call(compare_forecasts, plan$args, quote = TRUE)
     print(comparison)
     table <- tidy(comparison)
@@ -139,7 +138,7 @@ hostile_wrong <- function(plan, value, warned) {
     calib_test = if (!inherits(value, "htest") || !is.finite(value$p.value) || value$p.value < 0 || value$p.value > 1) {
       "no p-value"
     },
-    comparison_methods = if (anyNA(value$score) || any(is.infinite(value$score)) && !told("infinite")) {
+    compare_forecasts = if (anyNA(value$score) || any(is.infinite(value$score)) && !told("infinite")) {
       "silently no score"
     },
     estimate_prior = hostile_wrong_probs(as.vector(value)) %or% (if (abs(sum(value) - 1) > 1e-8) "no frequencies"),
@@ -197,3 +196,5 @@ hostile_wrong_fit <- function(fit) {
   wrong <- hostile_wrong_rows(probs)
   if (!is.null(wrong)) paste("a fit that predicts", wrong)
 }
+
+hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy")

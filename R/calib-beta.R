@@ -33,9 +33,9 @@
 #' @param clip What z and 1 - z are at least.
 #' @return An object of class `c("calib_beta", "calibrator")` with, beside the fields of every
 #'   calibrator, `coefficients` and `std_error` (3 x K matrices with rows `a`, `b` and `c`; one column
-#'   for two classes), `params`, `clip`, `log_lik` (of the calibration labels, for two classes) and
-#'   `fixed`, the classes with a constant rate. Terms that were left out have no standard error, nor
-#'   has c for `"ab"`. See [predict.calibrator()], [calib_map()] and [calibrator].
+#'   for two classes), `covariance` (of the coefficients, class after class), `params`, `clip`, `log_lik` (of the calibration labels, for two classes) and
+#'   `fixed`, the classes with a constant rate. Terms that were left out have no standard error.
+#'   See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Kull, M., Silva Filho, T. M. and Flach, P. (2017). Beyond sigmoids: how to obtain
 #' well-calibrated probabilities from binary classifiers with beta calibration. *Electronic Journal

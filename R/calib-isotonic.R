@@ -10,6 +10,16 @@
 #' value of the next higher score (`interpolate = FALSE`, the step function of [stats::isoreg()]);
 #' below the smallest and above the largest it is constant.
 #'
+#' # Venn-Abers
+#' `type = "venn-abers"` fits isotonic regression twice for each new score s: to the calibration rows and
+#' one more with this score and label 0, which gives \eqn{p_0(s)}, and with label 1, which gives
+#' \eqn{p_1(s) > p_0(s)}. Whatever the label will be, one of the two fits has seen it: if rows are
+#' exchangeable, the pair holds a calibrated probability (Vovk and Petej, 2014). [`predict()`][predict.calibrator]
+#' gives \eqn{p_1/(1 - p_0 + p_1)}, which is never 0 or 1, and with `type = "interval"` the pair. The distance
+#' of the two says how much the calibration rows leave open. All pairs are computed in one sweep over the
+#' sorted rows (Vovk, Petej and Fedorova, 2015). With more than two classes the pairs are those of each class
+#' against the rest, before the division. `interpolate` is not used.
+#'
 #' # When to use it
 #' With a few thousand calibration rows or more per class, and a classifier whose order is right but
 #' whose scores are wrong in a way that no formula foresees. It keeps the order of two-class
@@ -18,7 +28,7 @@
 #' What it cannot do: with few rows it overfits, and it gives probabilities of exactly 0 and 1
 #' to scores beyond the last mistakes, so that the log loss on new rows can be infinite
 #' ([calib_bbq()] and [calib_platt()] do so by rounding only). It has no measure of its uncertainty
-#' ([calib_gp()] has).
+#' (Venn-Abers pairs and [calib_gp()] have).
 #'
 #' # More than two classes
 #' The five methods [calib_platt()], [calib_isotonic()], [calib_beta()], [calib_bbq()] and
@@ -37,11 +47,13 @@
 #' (`gpcalib_warning_absent`) for all such classes. With weights, n and N are sums of weights.
 #'
 #' @inheritParams calib_temperature
+#' @param type Isotonic `"regression"`, or `"venn-abers"` pairs.
 #' @param interpolate Whether to draw lines between the fitted points, rather than steps.
 #' @return An object of class `c("calib_isotonic", "calibrator")` with, beside the fields of every
 #'   calibrator, the points of the maps: `x` and `y`, of which `start[k] + 1` to `start[k + 1]`
 #'   belong to class k (for two classes there is one map, that of the second); points that
-#'   change nothing are left out. `fixed` names the classes with a constant rate.
+#'   change nothing are left out. For Venn-Abers these are the steps of \eqn{p_1}, and `x0`, `y0`, `start0`
+#'   those of \eqn{p_0}. `fixed` names the classes with a constant rate.
 #'   See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Zadrozny, B. and Elkan, C. (2002). Transforming classifier scores into accurate multiclass
@@ -50,22 +62,37 @@
 #' Ayer, M., Brunk, H. D., Ewing, G. M., Reid, W. T. and Silverman, E. (1955). An empirical
 #' distribution function for sampling with incomplete information. *Annals of Mathematical
 #' Statistics* 26, 641-647.
+#'
+#' Vovk, V. and Petej, I. (2014). Venn-Abers predictors. *Proceedings of UAI*, 829-838.
+#'
+#' Vovk, V., Petej, I. and Fedorova, V. (2015). Large-scale probabilistic predictors with and without
+#' guarantees of validity. *Advances in Neural Information Processing Systems* 28.
 #' @family calibrators
 #' @examples
 #' fit <- calib_isotonic(rain_nyc$prob, rain_nyc$rain)
 #' fit
 #' calib_map(fit, c(0.1, 0.5, 0.9))
 #'
+#' pairs <- calib_isotonic(rain_nyc$prob[1:500], rain_nyc$rain[1:500], type = "venn-abers")
+#' predict(pairs, c(0.1, 0.5, 0.9), type = "interval")[, "rain", ]
+#'
 #' many <- calib_isotonic(letters_nn$cal$scores, letters_nn$cal$labels)
 #' p <- predict(many, letters_nn$test$scores)
 #' ece(p, letters_nn$test$labels)
 #' @export
 calib_isotonic <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
-                           interpolate = TRUE, threads = 1) {
+                           interpolate = TRUE, threads = 1, type = c("regression", "venn-abers")) {
   threads <- check_threads(threads)
+  type <- check_choice(type, c("regression", "venn-abers"), "type")
   interpolate <- check_flag(interpolate, "interpolate")
   data <- check_calibration(scores, labels, input, weights, threads)
   ova <- ova_data(data, threads)
+  if (type == "venn-abers") {
+    fit <- fit_venn(data, ova)
+    return(new_calibrator("isotonic", data, match.call(), converged = TRUE, iterations = 1L,
+      interpolate = FALSE, x = fit$x, y = fit$y, start = fit$start, fixed = ova$fixed, x0 = fit$x0,
+      y0 = fit$y0, start0 = fit$start0))
+  }
   fit <- fit_curves(data, ova, if (interpolate) 0L else 1L, 1L, threads)
   new_calibrator("isotonic", data, match.call(),
     converged = TRUE, iterations = 1L, interpolate = interpolate, x = fit$x, y = fit$y,
@@ -77,21 +104,28 @@ calib_isotonic <- function(scores, labels, input = c("auto", "probs", "logits"),
 ova_maps.calib_isotonic <- function(object) curve_maps(object, if (object$interpolate) 0L else 1L)
 
 #' @export
-predict_probs.calib_isotonic <- function(object, data) predict_ova(object, data)
+predict_probs.calib_isotonic <- function(object, data) {
+  if (is.null(object$x0)) predict_ova(object, data) else predict_venn(object, data)
+}
 
 #' @export
-class_maps.calib_isotonic <- function(object, p) map_ova(object, p)
+class_maps.calib_isotonic <- function(object, p) {
+  if (is.null(object$x0)) map_ova(object, p) else venn_maps(object, p)
+}
 
 #' @export
 describe.calib_isotonic <- function(object) {
-  lines <- if (length(object$x) == 1) {
+  lines <- if (!is.null(object$x0)) {
+    describe_venn(object)
+  } else if (length(object$x) == 1) {
     paste("constant,", format(object$y, digits = 4))
   } else if (object$interpolate) {
     paste("lines between", say_points(object, "point"))
   } else {
     say_points(object, "step")
   }
-  list(title = "Isotonic calibration", lines = describe_ova(object, lines))
+  title <- if (is.null(object$x0)) "Isotonic calibration" else "Venn-Abers calibration"
+  list(title = title, lines = describe_ova(object, lines))
 }
 
 #' @export
@@ -101,8 +135,8 @@ parameters.calib_isotonic <- function(object) {
 
 #' @export
 object_fields.calib_isotonic <- function(object) {
-  c(curve_fields(object), list(interpolate = field("flag")))
+  c(curve_fields(object), list(interpolate = field("flag")), venn_fields(object))
 }
 
 #' @export
-object_wrong.calib_isotonic <- function(object) curve_wrong(object)
+object_wrong.calib_isotonic <- function(object) c(curve_wrong(object), venn_wrong(object))

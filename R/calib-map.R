@@ -18,7 +18,7 @@
 #' @param ... Not used.
 #' @return A data frame with one row per class and value of `p`: `class` (a factor with the classes
 #'   as levels), `p`, `calibrated`, and `conf.low` and `conf.high`, which are `NA` except for
-#'   [calib_gp()].
+#'   [calib_gp()] and for Venn-Abers ([calib_isotonic()]), whose pair they are.
 #' @seealso [latent()], [predict.calibrator()].
 #' @examples
 #' fit <- calib_temperature(rain_nyc$prob, rain_nyc$rain)
@@ -65,7 +65,9 @@ pair_map <- function(object, p, level) {
       gpcalib_warning_input = function(w) invokeRestart("muffleWarning"))
   }
   calibrated <- unname(within_range(predict(object, pair))[, 2])
-  if (!inherits(object, "calib_gp")) return(list(calibrated = calibrated, low = none, high = none))
+  if (!inherits(object, "calib_gp") && is.null(object$x0)) {
+    return(list(calibrated = calibrated, low = none, high = none))
+  }
   band <- within_range(predict(object, pair, type = "interval", level = level))
   list(calibrated = calibrated, low = unname(band[, 2, 2]), high = unname(band[, 2, 3]))
 }

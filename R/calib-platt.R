@@ -39,7 +39,7 @@
 #'   [calib_beta()] leaves out a term; `iterations` counts all.)
 #' @return An object of class `c("calib_platt", "calibrator")` with, beside the fields of every
 #'   calibrator, `coefficients` and `std_error` (2 x K matrices with rows `slope` and `intercept`; one
-#'   column for two classes), `targets`, `log_odds` (whether scores are log-odds), `range` (what
+#'   column for two classes), `covariance` (of the coefficients, class after class), `targets`, `log_odds` (whether scores are log-odds), `range` (what
 #'   they are limited to), `log_lik` (of the calibration labels, for two classes) and `fixed`,
 #'   the classes with a constant rate. See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
@@ -112,7 +112,7 @@ name_scaling <- function(method, data, call, fit, terms, ...) {
   named <- function(x) matrix(x, length(terms), dimnames = list(terms, classes))
   new_calibrator(method, data, call,
     converged = all(fit$status %in% c("ok", "flat")), iterations = max(fit$iterations),
-    coefficients = named(fit$coef), std_error = named(fit$se), ...,
+    coefficients = named(fit$coef), std_error = named(fit$se), covariance = as.vector(fit$cov), ...,
     log_lik = if (length(data$classes) == 2) fit$log_lik
   )
 }
@@ -182,6 +182,7 @@ scaling_fields <- function(object, terms) {
   list(
     coefficients = field("number", terms * ova_count(object)),
     std_error = field("number", terms * ova_count(object), low = 0, na = TRUE),
+    covariance = field("number", terms^2 * ova_count(object), na = TRUE, optional = TRUE),
     log_lik = field("number", na = TRUE, optional = TRUE), fixed = field("text", NA, among = object$classes)
   )
 }

@@ -155,14 +155,14 @@ latent_scale <- function(scores, input, floored, threads) {
 #' @export
 predict_probs.calib_temperature <- function(object, data) {
   z <- latent_scale(data$scores, object$input, floored = !is.null(object$floor), data$threads)
-  floor <- if (!is.null(object$floor)) {
-    object$floor
-  } else if (object$input == "probs") {
-    .Machine$double.xmin
-  } else {
-    0
-  }
-  .Call(C_softmax, z, 1 / object$temperature, log(floor), data$threads)
+  .Call(C_softmax, z, 1 / object$temperature, log(temperature_floor(object)), data$threads)
+}
+
+#' What probabilities count as at least
+#' @noRd
+temperature_floor <- function(object) {
+  if (!is.null(object$floor)) return(object$floor)
+  if (object$input == "probs") .Machine$double.xmin else 0
 }
 
 #' @export

@@ -11,9 +11,17 @@
 new_calibrator <- function(method, data, call, converged, iterations, ...) {
   fields <- list(
     method = method, classes = data$classes, input = data$input, n = nrow(data$scores),
-    call = slim_call(call, method), converged = converged, iterations = iterations, ...
+    call = slim_call(call, method), converged = converged, iterations = iterations, ...,
+    prior = class_shares(data)
   )
   structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
+}
+
+#' Class frequencies of the calibration rows, by weight
+#' @noRd
+class_shares <- function(data) {
+  counts <- class_weights(data$labels, data$weights, length(data$classes))
+  as.double(counts / sum(counts))
 }
 
 #' A call without the data, and the function itself, that do.call() writes into it
@@ -66,24 +74,53 @@ parameters.default <- function(object) {
 #' @param newdata Scores of the same kind and the same classes as in fitting: a matrix, data
 #'   frame or, for two classes, a vector (see [gpcalib_input]). Required: calibrators keep no
 #'   training data.
-#' @param type `"prob"` for probabilities, `"class"` for the most likely class.
+#' @param type `"prob"` for probabilities, `"class"` for the most likely class, `"interval"` for
+#'   probabilities with an interval for what the calibration map would be with many more calibration rows:
+#'   [calib_temperature()] for any number of classes, [calib_platt()] and [calib_beta()] for two. It is the
+#'   delta method for the log-odds, and takes the form of the map as right. For Venn-Abers ([calib_isotonic()]) it is the pair of probabilities.
+#' @param level Level of the intervals.
+#' @param prior Class frequencies of the new rows, where they differ from those of the calibration rows: a
+#'   number per class, in order or by name, for two classes also that of the second alone, or the result
+#'   of [estimate_prior()]. Probabilities are multiplied by the ratio of new to old frequency and rows
+#'   divided by their sum, which is right when the scores within each class are as before. `NULL`: no
+#'   change.
 #' @param threads How many threads to use. The answer does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return For `"prob"` an N x K matrix of probabilities with the classes as column names and
 #'   the row names of `newdata`; for `"class"` a factor with the levels of the training labels
-#'   (the first of several equal maxima).
+#'   (the first of several equal maxima); for `"interval"` an array N x K x 3 (estimate, lower, upper). Its
+#'   limits are `NA`, with a warning of class `gpcalib_warning_undefined`, where the fit has no standard
+#'   errors.
+#' @seealso [estimate_prior()] for `prior`, [calibrator_inference] for the parameters.
 #' @examples
 #' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
 #' p <- predict(fit, letters_nn$test$scores)
 #' round(p[1:3, 1:6], 4)
 #' mean(predict(fit, letters_nn$test$scores, type = "class") == letters_nn$test$labels)
+#'
+#' rain <- calib_platt(rain_nyc$prob, rain_nyc$rain, scale = "logit")
+#' predict(rain, c(0.1, 0.5), type = "interval")[, "rain", ]
+#' predict(rain, c(0.1, 0.5), prior = c(dry = 0.95, rain = 0.05))
 #' @export
-predict.calibrator <- function(object, newdata, type = c("prob", "class"), ..., threads = 1) {
+predict.calibrator <- function(object, newdata, type = c("prob", "class", "interval"), ..., level = 0.95,
+                               prior = NULL, threads = 1) {
   check_dots_empty(...)
   object <- check_object(object)
-  type <- check_choice(type, c("prob", "class"), "type")
+  type <- check_choice(type, c("prob", "class", "interval"), "type")
+  level <- check_level(level, "level")
   data <- prepare_newdata(object, newdata, threads)
-  finish_probs(predict_probs(object, data), object, data, type)
+  shift <- check_shift(object, prior)
+  if (type == "interval") {
+    return(finish_interval(predict_interval(object, data, level, shift), object, data))
+  }
+  probs <- predict_probs(object, data)
+  if (!is.null(shift)) probs <- apply_prior(probs, shift$from, shift$to)
+  finish_probs(probs, object, data, type)
+}
+
+finish_interval <- function(parts, object, data) {
+  array(c(parts$estimate, parts$lower, parts$upper), c(dim(parts$estimate), 3),
+    dimnames = list(data$rows, object$classes, c("estimate", "lower", "upper")))
 }
 
 prepare_newdata <- function(object, newdata, threads) {
@@ -118,10 +155,11 @@ finish_probs <- function(probs, object, data, type) {
 #'   holds, among other columns, the score columns under the names of the classes (with or
 #'   without `.pred_`); for two classes that of the second is enough.
 #' @param data For `augment()`: the data frame to add to; `newdata` itself when `NULL`.
+#' @param conf.int,conf.level For `tidy()`: whether to add the intervals of [confint()], and their level.
 #' @param ... Not used, except that `augment()` passes it to `predict()`.
 #' @return `print()` and `summary()` return their argument and a `summary.calibrator`;
 #'   `coef()` a named vector; `nobs()` a number; `tidy()` a data frame with the columns `term`,
-#'   `estimate` and `std.error`; `glance()` one row with `method`, `input`, `classes`, `nobs`,
+#'   `estimate` and `std.error`, with `conf.int = TRUE` also `conf.low` and `conf.high`; `glance()` one row with `method`, `input`, `classes`, `nobs`,
 #'   `converged`, `iterations` and `logLik` where the method has one; `augment()` the data frame
 #'   with columns `.pred_<class>` and `.pred_class`, which replace older ones of the same name.
 #' @examples
@@ -191,7 +229,11 @@ nobs.calibrator <- function(object, ...) check_object(object)$n
 
 #' @rdname calibrator
 #' @export
-tidy.calibrator <- function(x, ...) parameters(check_object(x, "x"))
+tidy.calibrator <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+  x <- check_object(x, "x")
+  table <- parameters(x)
+  if (check_flag(conf.int, "conf.int")) add_interval(x, table, conf.level) else table
+}
 
 #' @rdname calibrator
 #' @export

@@ -20,6 +20,8 @@ check_object <- function(object, arg = "object") {
   }
   check_format(object, arg)
   check_fields(object, common_fields, arg)
+  check_fields(object, list(prior = field("number", length(object$classes), low = 0, high = 1,
+    optional = TRUE)), arg)
   if (!inherits(object, paste0("calib_", object$method)) ||
     is.null(utils::getS3method("object_fields", paste0("calib_", object$method), optional = TRUE,
       envir = environment()))) {

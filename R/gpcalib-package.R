@@ -10,7 +10,10 @@
 #'   [`predict()`][predict.calibrator]; [calib_map()] compares their maps.
 #' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
-#' * **Comparisons**: [calib_study()], of any calibrators on your own scores.
+#' * **Comparisons**: [calib_study()], of any calibrators on your own scores; [compare_forecasts()], of any
+#'   forecasts of the same cases; [calib_test()] for tests of calibration.
+#' * **Around calibration**: [calib_cv()] where no rows can be spared for it, [estimate_prior()] where class
+#'   frequencies change.
 #' * **Tables and pictures**: [reliability_table()] and [plot_reliability()] for reliability diagrams,
 #'   [plot_latent()] and [plot_map()] for what a calibrator does to scores, [plot_interval()] for
 #'   probabilities with their uncertainty, [plot_confidence()] for over- and underconfidence.

@@ -51,7 +51,8 @@ plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size 
     rows <- rows[rows$class %in% shown, ]
     rows$class <- factor(as.character(rows$class), levels = shown)
   }
-  draw_map(rows, shown, length(first), level, base_size)
+  kinds <- vapply(fits, function(fit) if (inherits(fit, "calib_gp")) 1L else if (is.null(fit$x0)) 0L else 2L, 0L)
+  draw_map(rows, shown, length(first), say_bands(kinds, level), base_size)
 }
 
 map_classes <- function(all, classes) {
@@ -66,7 +67,14 @@ map_classes <- function(all, classes) {
   classes
 }
 
-draw_map <- function(rows, shown, k, level, base_size) {
+#' @param kinds 1: posterior bands, 2: Venn-Abers pairs, 0: none.
+#' @noRd
+say_bands <- function(kinds, level) {
+  words <- c(if (1L %in% kinds) paste0(say_level(level), " posterior interval"), if (2L %in% kinds) "Venn-Abers pair")
+  if (length(words)) paste0(" Band: ", paste(words, collapse = "; "), ".")
+}
+
+draw_map <- function(rows, shown, k, bands, base_size) {
   pen <- base_size / 10
   banded <- rows[!is.na(rows$conf.low), ]
   fits <- levels(rows$fit)
@@ -96,9 +104,7 @@ draw_map <- function(rows, shown, k, level, base_size) {
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL,
-      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) {
-        paste0(" Band: ", say_level(level), " posterior interval.")
-      })
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands)
     ) +
     picture_theme(base_size) +
     legend_above(fits, c("colour", "linetype"))

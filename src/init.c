@@ -55,6 +55,23 @@ SEXP r_curves_fit(SEXP scores, SEXP labels, SEXP weights, SEXP method, SEXP bins
                   SEXP total, SEXP constant, SEXP threads);
 SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP options,
                    SEXP threads);
+/* r_compare.c */
+SEXP r_row_scores(SEXP forecast, SEXP eps, SEXP rps);
+SEXP r_murphy(SEXP forecast, SEXP event, SEXP theta);
+SEXP r_smooth_ece(SEXP x, SEXP residual, SEXP total, SEXP sigma, SEXP tol);
+SEXP r_prior_apply(SEXP probs, SEXP ratio);
+SEXP r_prior_em(SEXP probs, SEXP from, SEXP tol, SEXP max_iter);
+/* r_calibtest.c */
+SEXP r_coxrecal_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count);
+SEXP r_coxrecal_fit(SEXP forecast);
+SEXP r_spread_draw(SEXP forecast, SEXP square, SEXP seed, SEXP first, SEXP count);
+SEXP r_mcb_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count);
+SEXP r_skce_draw(SEXP forecast, SEXP kernel, SEXP width, SEXP seed, SEXP first,
+                 SEXP count);
+SEXP r_skce_pairs(SEXP forecast, SEXP kernel, SEXP width);
+SEXP r_skce_distances(SEXP forecast, SEXP kernel, SEXP rows);
+/* r_venn.c */
+SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights);
 
 static const R_CallMethodDef calls[] = {
     CALL(scan, 3),
@@ -95,6 +112,19 @@ static const R_CallMethodDef calls[] = {
     CALL(ova_map, 4),
     CALL(curves_fit, 8),
     CALL(scaling_fit, 6),
+    CALL(row_scores, 3),
+    CALL(murphy, 3),
+    CALL(smooth_ece, 5),
+    CALL(prior_apply, 2),
+    CALL(prior_em, 4),
+    CALL(coxrecal_draw, 4),
+    CALL(coxrecal_fit, 1),
+    CALL(spread_draw, 5),
+    CALL(mcb_draw, 4),
+    CALL(skce_draw, 6),
+    CALL(skce_pairs, 3),
+    CALL(skce_distances, 3),
+    CALL(venn_fit, 4),
     {NULL, NULL, 0},
 };
 

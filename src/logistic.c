@@ -307,25 +307,36 @@ static void finish(const model *m, const double *beta, double c[P][P], int defin
     if (defined)
       solve(m->p, c, unit, cov[a]);
   }
-  /* back to the scale of the features: b / unit, and b_0 - sum b shift / unit */
-  double back[P] = {0.0};
+  /* back to the scale of the features: b / unit, and b_0 - sum b shift / unit; coef is
+   * T beta, and its covariance T cov T' */
+  double back[P] = {0.0}, t[P][P] = {{0.0}};
   for (int f = 0; f < d->features; f++) {
     /* features that differ by less than 1e-300 ask for a slope that is no double */
     r->coef[f] = fmax(fmin(beta[f] / m->unit[f], DBL_MAX), -DBL_MAX);
     r->se[f] = defined ? sqrt(cov[f][f]) / m->unit[f] : NAN;
     back[f] = -m->shift[f] / m->unit[f];
+    t[f][f] = 1.0 / m->unit[f];
   }
-  if (!d->intercept)
-    return;
-  back[d->features] = 1.0;
-  double value = 0.0, variance = 0.0;
-  for (int a = 0; a < m->p; a++) {
-    value += back[a] * beta[a];
-    for (int b = 0; b < m->p; b++)
-      variance += defined ? back[a] * cov[a][b] * back[b] : 0.0;
+  if (d->intercept) {
+    back[d->features] = 1.0;
+    double value = 0.0, variance = 0.0;
+    for (int a = 0; a < m->p; a++) {
+      t[d->features][a] = back[a];
+      value += back[a] * beta[a];
+      for (int b = 0; b < m->p; b++)
+        variance += defined ? back[a] * cov[a][b] * back[b] : 0.0;
+    }
+    r->coef[d->features] = value;
+    r->se[d->features] = defined ? sqrt(variance) : NAN;
   }
-  r->coef[d->features] = value;
-  r->se[d->features] = defined ? sqrt(variance) : NAN;
+  for (int a = 0; a < m->p; a++)
+    for (int b = 0; b < m->p; b++) {
+      double sum = 0.0;
+      for (int i = 0; defined && i < m->p; i++)
+        for (int j = 0; j < m->p; j++)
+          sum += t[a][i] * cov[i][j] * t[b][j];
+      r->cov[a][b] = defined ? sum : NAN;
+    }
 }
 
 gpc_status gpc_logistic_fit(const gpc_logistic_data *data, double tol, int max_iter,

@@ -27,7 +27,9 @@ typedef struct {
 typedef struct {
   double coef[GPC_LOGISTIC_MAX]; /* features, then the intercept if there is one */
   double se[GPC_LOGISTIC_MAX];   /* standard errors; NaN where the data do not say */
-  double log_lik;                /* of the labels themselves, not of their targets */
+  /* covariance of coef: the inverse curvature, NaN throughout where it is not defined */
+  double cov[GPC_LOGISTIC_MAX][GPC_LOGISTIC_MAX];
+  double log_lik; /* of the labels themselves, not of their targets */
   int iterations;
 } gpc_logistic_result;
 

@@ -18,7 +18,10 @@ typedef struct {
 
 /* A class that is not fitted: its rate, at any score. */
 static void constant_map(double rate, int beta, gpc_logistic_result *r) {
-  *r = (gpc_logistic_result){{0.0}, {NAN, NAN, NAN}, NAN, 0};
+  *r = (gpc_logistic_result){{0.0}, {NAN, NAN, NAN}, {{NAN}}, NAN, 0};
+  for (int a = 0; a < GPC_LOGISTIC_MAX; a++)
+    for (int b = 0; b < GPC_LOGISTIC_MAX; b++)
+      r->cov[a][b] = NAN;
   r->coef[beta ? 2 : 1] = log(rate / (1.0 - rate));
 }
 
@@ -67,7 +70,7 @@ SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP o
 
   const int terms = job.beta ? 3 : 2;
   static const char *names[] = {"coef",       "se",     "range", "log_lik",
-                                "iterations", "status", ""};
+                                "iterations", "status", "cov",   ""};
   SEXP out = PROTECT(r_named_list(names));
   SET_VECTOR_ELT(out, 0, Rf_allocMatrix(REALSXP, terms, (int)maps));
   SET_VECTOR_ELT(out, 1, Rf_allocMatrix(REALSXP, terms, (int)maps));
@@ -76,6 +79,7 @@ SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP o
   SET_VECTOR_ELT(out, 4, Rf_allocVector(INTSXP, (R_xlen_t)maps));
   SEXP status = Rf_allocVector(STRSXP, (R_xlen_t)maps);
   SET_VECTOR_ELT(out, 5, status);
+  SET_VECTOR_ELT(out, 6, Rf_allocMatrix(REALSXP, terms * terms, (int)maps));
   double *range = REAL(VECTOR_ELT(out, 2));
 
   size_t workers = (size_t)r_threads(threads);
@@ -100,6 +104,11 @@ SEXP r_scaling_fit(SEXP scores, SEXP labels, SEXP weights, SEXP constant, SEXP o
         [(base + i) * (size_t)terms + a] =
             isnan(result[i].se[a]) ? NA_REAL : result[i].se[a];
       }
+      double *cov = REAL(VECTOR_ELT(out, 6)) + (base + i) * (size_t)(terms * terms);
+      for (int a = 0; a < terms; a++)
+        for (int b = 0; b < terms; b++)
+          cov[a * terms + b] =
+              isfinite(result[i].cov[a][b]) ? result[i].cov[a][b] : NA_REAL;
       REAL(VECTOR_ELT(out, 3))[base + i] = result[i].log_lik;
       INTEGER(VECTOR_ELT(out, 4))[base + i] = result[i].iterations;
       SET_STRING_ELT(status, (R_xlen_t)(base + i), STRING_ELT(r_status(state[i]), 0));

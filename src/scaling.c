@@ -91,6 +91,7 @@ static void set_constant(const outline *o, double high, double low,
     r->se[a] = NAN;
   r->coef[place] = log(mean / (1.0 - mean));
   r->se[place] = 1.0 / sqrt((o->hits + o->others) * mean * (1.0 - mean));
+  r->cov[place][place] = r->se[place] * r->se[place];
   r->log_lik = o->hits * log(mean) + o->others * log1p(-mean);
 }
 
@@ -105,6 +106,9 @@ static void set_power(const outline *o, double z, double rest, gpc_logistic_resu
   r->coef[0] = odds != 0.0 ? wanted / odds : 1.0;
   r->coef[0] = r->coef[0] > 0.0 ? r->coef[0] : 0.0;
   r->coef[1] = r->coef[0];
+  for (int a = 0; a < GPC_LOGISTIC_MAX; a++)
+    for (int b = 0; b < GPC_LOGISTIC_MAX; b++)
+      r->cov[a][b] = NAN;
   const double eta = r->coef[0] * odds;
   r->log_lik = -o->hits * log1p(exp(-eta)) - o->others * log1p(exp(eta));
 }
@@ -171,28 +175,36 @@ static gpc_status fit_terms(const beta_problem *p, int use_a, int use_b,
   if (use_b && p->params != GPC_BETA_AM)
     data.x[data.features++] = p->second;
   gpc_status status = gpc_logistic_fit(&data, p->tol, p->max_iter, &found);
+  /* (a, b, c) = T found.coef: terms left out are zero, tied ones the same */
+  const double tie = 0.69314718055994530942;
+  double t[GPC_LOGISTIC_MAX][GPC_LOGISTIC_MAX] = {{0.0}};
+  int at = 0, fitted[GPC_LOGISTIC_MAX] = {0, 0, 0};
+  if (use_a) {
+    fitted[0] = t[0][at] = 1;
+    if (p->params == GPC_BETA_AM)
+      fitted[1] = t[1][at] = 1;
+    at++;
+  }
+  if (use_b && p->params != GPC_BETA_AM)
+    fitted[1] = t[1][at++] = 1;
+  if (data.intercept)
+    t[2][at++] = 1.0;
+  else
+    for (int i = 0; i < at; i++)
+      t[2][i] = tie * (t[0][i] - t[1][i]);
+  fitted[2] = data.intercept || at > 0;
   *r = found;
-  int at = 0;
   for (int a = 0; a < GPC_LOGISTIC_MAX; a++) {
     r->coef[a] = 0.0;
-    r->se[a] = NAN;
-  }
-  if (use_a) {
-    r->coef[0] = found.coef[at];
-    r->se[0] = found.se[at++];
-  }
-  if (p->params == GPC_BETA_AM) {
-    r->coef[1] = r->coef[0];
-    r->se[1] = r->se[0];
-  } else if (use_b) {
-    r->coef[1] = found.coef[at];
-    r->se[1] = found.se[at++];
-  }
-  if (data.intercept) {
-    r->coef[2] = found.coef[at];
-    r->se[2] = found.se[at];
-  } else {
-    r->coef[2] = (r->coef[0] - r->coef[1]) * 0.69314718055994530942;
+    for (int i = 0; i < at; i++)
+      r->coef[a] += t[a][i] == 0.0 ? 0.0 : t[a][i] * found.coef[i];
+    for (int b = 0; b < GPC_LOGISTIC_MAX; b++) {
+      r->cov[a][b] = 0.0;
+      for (int i = 0; i < at; i++)
+        for (int j = 0; j < at; j++)
+          r->cov[a][b] += t[a][i] * found.cov[i][j] * t[b][j];
+    }
+    r->se[a] = fitted[a] ? sqrt(r->cov[a][a]) : NAN;
   }
   return status;
 }

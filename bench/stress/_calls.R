@@ -67,6 +67,22 @@ all_calls <- function(n = 40, threads = 1) {
       z <- rbind(c(-Inf, 1, 0), d$z)
       predict(calib_temperature(z, c(2, d$y)), z[1:3, ])
     },
+    comparison = function() {
+      compare_forecasts(list(d$p, (d$p + 0.1) / 1.3), ordered(d$y), groups = rep(1:8, length.out = n))
+    },
+    "tests of calibration" = function() lapply(c("likelihood", "spiegelhalter", "mcb", "skce"), function(method) {
+      set.seed(4)
+      calib_test(d$p, d$y, method, replicates = 19)$p.value
+    }),
+    "asymptotic tests" = function() list(calib_test(d$p, d$y)$p.value, calib_test(d$p, d$y, "skce", estimator = "linear")$p.value),
+    smooth = function() smooth_ece(d$p, d$y),
+    murphy = function() plot_murphy(two$p[, 2], two$y == 2)$data,
+    "venn-abers" = function() predict(calib_isotonic(d$p, d$y, type = "venn-abers"), d$p[1:7, ], type = "interval"),
+    shift = function() {
+      fit <- calib_none(d$p, d$y)
+      list(estimate_prior(fit, d$p), predict(fit, d$p[1:5, ], prior = c(0.2, 0.3, 0.5)))
+    },
+    intervals = function() predict(calib_beta(two$p[, 2], two$y == 2), c(0.1, 0.7), type = "interval"),
     loss = function() .Call(asNamespace("gpcalib")$C_temperature_loss, d$z, d$y, NULL, -Inf, 1.5, 1L),
     "maps of classes" = function() calib_map(calib_isotonic(d$p, d$y), c(0.1, 0.5)),
     odd = function() predict(calib_none(d$p * (1 + 1e-4), d$y), d$p[1:3, ] * (1 - 1e-4))

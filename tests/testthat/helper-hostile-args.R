@@ -148,6 +148,10 @@ hostile_argument <- function(name) {
       list("ece", list("ece", bins = 3)), list(a = function(probs, labels) stop("no")), "overconfidence", list()),
     stratify = c(TRUE, FALSE), vary_slope = c(TRUE, FALSE),
     groups = list(1:2, rep("a", 20), NA), time = list(rep(1, 20), Sys.time() + 1:200, NA),
+    prior = list(0.3, c(0.5, 0.5), c(0.2, 0.3, 0.5), c(a = 0.1, c = 0.2, b = 0.7), c(1, 0), c(0, 0, 1), c(0.5, 0.6), 1e-300),
+    parm = list(1, "slope", "temperature", 99, character()), bandwidth = list(0.1, 1e-4, 2, 0),
+    kernel = c("laplace", "gaussian"), reference = list(NULL, 1, "one", "climatology", 5),
+    scores = list(NULL, "log_loss", c("rps", "brier_score"), "auc"),
     list(NULL))
   if (chance(0.25)) hostile_junk() else pick_one(good)
 }
@@ -241,7 +245,14 @@ hostile_pair_args <- function(what) {
   if (what %in% c("plot_reliability", "plot_confidence") && chance(0.3)) {
     args$x <- list(one = args$x, two = args$x)[seq_len(sample.int(2, 1))]
   }
-  if (chance(if (study) 0.1 else 0.3)) args["weights"] <- list(hostile_weights(data$n))
+  if (what %in% c("plot_murphy", "compare_forecasts") && chance(0.7)) {
+    args[[1]] <- list(one = args[[1]], two = data$x)
+  }
+  if (what == "calib_test" && chance(0.8)) {
+    args["method"] <- pick_one(c("likelihood", "spiegelhalter", "mcb", "skce"))
+    args["replicates"] <- 19
+  }
+  if (what != "calib_test" && chance(if (study) 0.1 else 0.3)) args["weights"] <- list(hostile_weights(data$n))
   if (what == "plot_reliability") fun <- reliability_table
   extra <- setdiff(names(formals(fun)), c(names(formals(fun))[1:2], "weights", "..."))
   if (what == "calib_metrics") extra <- c(extra, setdiff(names(formals(ece)), c("probs", "labels", "weights")))
@@ -265,15 +276,15 @@ hostile_method_args <- function(what) {
   new <- if (chance(0.5)) hostile_scores(data$x) else data$x
   if (chance(0.03)) new <- hostile_junk()
   args <- switch(what,
-    predict = , augment = , plot_interval = list(object, newdata = new),
+    predict = , augment = , plot_interval = , estimate_prior = list(object, newdata = new),
     latent = list(object, z = hostile_argument("z")), list(object))
   names(args)[1] <- switch(what, predict = , summary = , coef = , nobs = , autoplot = , latent = , calib_map = ,
-    plot_interval = , logLik = , vcov = "object", "x")
-  # logLik() and vcov() are for calib_temperature() alone: base R says so of others
-  if (what %in% c("logLik", "vcov") && !inherits(object, "calib_temperature")) args[[1]] <- hostile_objects()[[5]]
-  extra <- switch(what, predict = c("type", "threads", if (inherits(object, "calib_gp")) {
-    c("approx", "n_draws", "level", "independent", "vary_slope")
-  }), calib_map = c("p", "level"), plot_map = c("level", "classes", "points", "base_size"),
+    plot_interval = , logLik = , vcov = , confint = , estimate_prior = "object", "x")
+  extra <- switch(what, predict = c("type", "threads", "level", if (inherits(object, "calib_gp")) {
+    c("approx", "n_draws", "independent", "vary_slope")
+  } else {
+    "prior"
+  }), confint = c("parm", "level"), estimate_prior = c("tol", "max_iter"), calib_map = c("p", "level"), plot_map = c("level", "classes", "points", "base_size"),
     plot_latent = c("compare", "level", "range", "histogram", "inducing", "base_size"),
     plot_interval = c("labels", "level", "classes", "rows", "n_draws", "base_size"))
   if (what %in% c("plot_map", "plot_latent") && chance(0.3)) args$x <- list(one = args$x, two = hostile_object(FALSE))

@@ -4,12 +4,12 @@
 # bench/stress/hostile.R (as many as one likes). The generator of arguments is in helper-hostile-args.R.
 
 hostile_measures <- c("ece", "mce", "overconfidence", "underconfidence", "confidence_gap",
-  "class_accuracy", "sharpness", "log_loss", "brier_score")
+  "class_accuracy", "sharpness", "log_loss", "brier_score", "rps", "smooth_ece")
 hostile_fits <- c("calib_gp", "calib_temperature", "calib_platt", "calib_isotonic", "calib_beta",
   "calib_bbq", "calib_histogram", "calib_none")
 hostile_methods <- c("predict", "predict", "predict", "print", "summary", "coef", "nobs", "tidy", "glance",
   "augment", "autoplot", "latent", "calib_map", "plot_map", "plot_latent", "plot_interval", "logLik",
-  "vcov")
+  "vcov", "confint", "estimate_prior")
 hostile_others <- c("calib_metrics", "reliability_table", "plot_reliability", "plot_confidence",
   "gp_control", "table_methods", "calib_study", "study_methods")
 
@@ -67,7 +67,15 @@ hostile_run <- function(plan) {
     print(summary(study))
     return(as.data.frame(study))
   }
-  fun <- switch(what, predict = stats::predict, coef = stats::coef, nobs = stats::nobs, logLik = stats::logLik,
+  if (what == "compare_forecasts") {
+    comparison <- do.call(compare_forecasts, plan$args, quote = TRUE)
+    print(comparison)
+    table <- tidy(comparison)
+    if (any(is.finite(table$difference))) hostile_draw(autoplot(comparison))
+    tryCatch(hostile_draw(plot_mcbdsc(comparison)), gpcalib_error_input = identity)
+    return(comparison$scores)
+  }
+  fun <- switch(what, predict = stats::predict, confint = stats::confint, coef = stats::coef, nobs = stats::nobs, logLik = stats::logLik,
     vcov = stats::vcov, print = print, summary = function(object, ...) print(summary(object, ...)),
     getExportedValue("gpcalib", what))
   value <- do.call(fun, plan$args, quote = TRUE)
@@ -103,7 +111,7 @@ hostile_wrong <- function(plan, value, warned) {
   }
   if (what %in% hostile_fits) return(hostile_wrong_fit(value))
   switch(what,
-    predict = hostile_wrong_prediction(plan, value),
+    predict = hostile_wrong_prediction(plan, value, told),
     augment = {
       probs <- as.matrix(value[grep("^\\.pred_", setdiff(names(value), ".pred_class"), value = TRUE)])
       if (nrow(probs) && (anyNA(probs) || anyNA(value$.pred_class))) "missing probabilities"
@@ -127,6 +135,13 @@ hostile_wrong <- function(plan, value, warned) {
       if (anyNA(value$n) || anyNA(full$confidence) || anyNA(full$observed) ||
         any(full$observed < 0 | full$observed > 1 + 1e-12)) "rows without numbers"
     },
+    calib_test = if (!inherits(value, "htest") || !is.finite(value$p.value) || value$p.value < 0 || value$p.value > 1) {
+      "no p-value"
+    },
+    compare_forecasts = if (anyNA(value$score) || any(is.infinite(value$score)) && !told("infinite")) {
+      "silently no score"
+    },
+    estimate_prior = hostile_wrong_probs(as.vector(value)) %or% (if (abs(sum(value) - 1) > 1e-8) "no frequencies"),
     calib_study = ,
     study_methods = {
       silent <- is.na(value$value) & is.na(value$error) & !value$metric %in% c("overconfidence", "underconfidence")
@@ -148,7 +163,7 @@ hostile_wrong_rows <- function(p) {
   if (is.null(wrong) && nrow(p) && any(abs(rowSums(p) - 1) > 1e-8)) "rows that do not sum to 1" else wrong
 }
 
-hostile_wrong_prediction <- function(plan, value) {
+hostile_wrong_prediction <- function(plan, value, told = function(...) FALSE) {
   type <- plan$args$type
   if (is.null(type) || length(type) != 1) type <- "prob"
   switch(type,
@@ -156,7 +171,7 @@ hostile_wrong_prediction <- function(plan, value) {
     latent = if (any(!is.finite(value$mean)) || any(!is.finite(value$var)) || any(value$var < 0)) {
       "latent values that are not finite"
     },
-    interval = hostile_wrong_probs(value) %or% (if (any(value[, , 2] > value[, , 3])) "intervals upside down"),
+    interval = if (!told("undefined")) hostile_wrong_probs(value) %or% (if (any(value[, , 2] > value[, , 3])) "intervals upside down"),
     draws = hostile_wrong_probs(value),
     hostile_wrong_rows(value)
   )
@@ -181,3 +196,5 @@ hostile_wrong_fit <- function(fit) {
   wrong <- hostile_wrong_rows(probs)
   if (!is.null(wrong)) paste("a fit that predicts", wrong)
 }
+
+hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy")

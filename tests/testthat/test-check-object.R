@@ -6,7 +6,7 @@ p2 <- oracle_softmax(data3$z)[, 2]
 y2 <- factor(data3$y == 2)
 make <- list(gp = calib_gp, temperature = calib_temperature, platt = calib_platt,
   isotonic = calib_isotonic, beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram,
-  none = calib_none)
+  none = calib_none, venn = function(...) calib_isotonic(..., type = "venn-abers"))
 fits <- c(
   lapply(make, function(f) f(data3$z, y3)),
   lapply(stats::setNames(make, paste0(names(make), "_pair")), function(f) f(p2, y2))
@@ -21,11 +21,14 @@ ways <- list(
   nobs = function(x, new) nobs(x), tidy = function(x, new) tidy(x), glance = function(x, new) glance(x),
   augment = function(x, new) augment(x, new), map = function(x, new) calib_map(x, c(0, 0.5, 1)),
   latent = function(x, new) latent(x, 0.5), autoplot = function(x, new) autoplot(x),
-  log_lik = function(x, new) stats::logLik(x), vcov = function(x, new) stats::vcov(x)
+  log_lik = function(x, new) stats::logLik(x), vcov = function(x, new) stats::vcov(x),
+  confint = function(x, new) stats::confint(x), prior = function(x, new) estimate_prior(x, new)
 )
 has_way <- function(fit, way) switch(way,
   latent = inherits(fit, c("calib_gp", "calib_temperature", "calib_none")),
-  log_lik = , vcov = inherits(fit, "calib_temperature"),
+  log_lik = inherits(fit, "calib_temperature") ||
+    inherits(fit, c("calib_platt", "calib_beta")) && length(fit$classes) == 2,
+  vcov = inherits(fit, c("calib_temperature", "calib_platt", "calib_beta")),
   map = , autoplot = length(fit$classes) == 2, TRUE)
 
 test_that("objects as they are made pass, and stay what they are", {

@@ -1,0 +1,68 @@
+# Tests of calibration where rows depend on each other within groups.
+
+#' Score tests by Hotelling's T-squared of the sums over groups
+#' @param groups codes 1..G.
+#' @noRd
+test_groups <- function(forecast, groups, method, replicates) {
+  if (!method %in% c("likelihood", "spiegelhalter")) {
+    stop_input("groups", paste0("cannot be taken into account by method \"", method, "\""),
+      "Use \"likelihood\" or \"spiegelhalter\", or take one row of each group.")
+  }
+  if (!is.null(replicates)) {
+    stop_input("replicates", "is given together with `groups`",
+      "Labels that are redrawn row by row are independent: leave one of the two out.")
+  }
+  rows <- if (method == "likelihood") recal_scores(forecast) else spread_scores(forecast)
+  test <- hotelling(rowsum(rows, groups, reorder = FALSE))
+  title <- if (method == "likelihood") "Score test of calibration (slope and class offsets)" else {
+    "Spiegelhalter's test of calibration"
+  }
+  list(statistic = c(F = test$statistic), parameter = c("num df" = test$df[1], "denom df" = test$df[2]),
+    p.value = test$p.value, method = paste0(title, ", robust to dependence within ", max(groups), " groups"))
+}
+
+#' Derivatives of the log-likelihood of each row in slope and offsets (the first class's is 0)
+#' @noRd
+recal_scores <- function(forecast) {
+  p <- forecast$probs
+  given <- p[cbind(seq_along(forecast$labels), forecast$labels)]
+  if (any(given <= 0)) {
+    rows <- which(given <= 0)
+    stop_input("probs", paste0("give the label probability 0 (", say_rows(rows, length(rows)), ")"),
+      "No calibrated forecast does that; leave those rows out to test the others.")
+  }
+  z <- log(p)
+  z[p <= 0] <- 0 # counts nowhere
+  hit <- matrix(0, nrow(p), ncol(p))
+  hit[cbind(seq_along(forecast$labels), forecast$labels)] <- 1
+  cbind(log(given) - rowSums(p * z), (hit - p)[, -1, drop = FALSE])
+}
+
+spread_scores <- function(forecast) {
+  p <- forecast$probs
+  cbind(rowSums(p^2) - p[cbind(seq_along(forecast$labels), forecast$labels)])
+}
+
+#' Is the mean of the rows of x nought? Directions in which they never differ are left out.
+#' @return list: `statistic` (F), `df` (2 numbers), `p.value`.
+#' @noRd
+hotelling <- function(x) {
+  count <- nrow(x)
+  spread <- crossprod(x)
+  scale <- sqrt(diag(spread))
+  used <- scale > 1e-9 * max(scale, 1e-300)
+  if (!any(used)) {
+    stop_input("probs", "holds nothing that the test could look at", "Every row is certain, or all are alike.")
+  }
+  parts <- eigen(spread[used, used, drop = FALSE] / outer(scale[used], scale[used]), symmetric = TRUE)
+  keep <- parts$values > 1e-10
+  q <- sum(keep)
+  if (count <= q + 1) {
+    stop_input("groups", paste0("are ", count, ", too few for ", q, " parameters"), "Form more groups.")
+  }
+  # T = S'(sum x x')^-1 S lies between 0 and the number of rows; Hotelling's T^2 is (G - 1) T / (G - T).
+  along <- crossprod(parts$vectors[, keep, drop = FALSE], colSums(x)[used] / scale[used])
+  t <- min(sum(along^2 / parts$values[keep]), count * (1 - 1e-12))
+  f <- t / (count - t) * (count - q) / q
+  list(statistic = f, df = c(q, count - q), p.value = stats::pf(f, q, count - q, lower.tail = FALSE))
+}

@@ -1,0 +1,128 @@
+# What can be done with a comparison of forecasts.
+
+#' @param x,object A comparison of forecasts.
+#' @param digits How many decimals to print.
+#' @param ... Not used.
+#' @rdname compare_forecasts
+#' @export
+print.forecast_comparison <- function(x, digits = 4, ...) {
+  names <- levels(x$scores$forecast)
+  cat(say_count(length(names), "forecast"), " of ", say_number(x$n), " cases, ", length(x$classes), " classes",
+    if (!is.null(x$groups)) paste0(", ", say_number(x$groups), " groups"), "\n", sep = "")
+  against <- if (is.null(x$reference)) "the constant forecast" else x$reference
+  for (measure in unique(x$scores$measure)) {
+    part <- x$scores[x$scores$measure == measure, ]
+    cat("\n", score_titles[[measure]], " (smaller is better; skill against ", against, ")\n", sep = "")
+    table <- part[c("forecast", "score", "conf.low", "conf.high", "skill", "miscalibration", "discrimination",
+      "uncertainty")]
+    names(table)[6:8] <- c("MCB", "DSC", "UNC")
+    table <- table[vapply(table, function(column) !all(is.na(column)), NA)]
+    print_rounded(table, digits)
+    part <- x$differences[x$differences$measure == measure, ]
+    if (!nrow(part)) next
+    part$pair <- paste(part$forecast, "-", part$reference)
+    table <- part[c("pair", "difference", "std.error", "conf.low", "conf.high", "p.value")]
+    table$p.value <- vapply(table$p.value, function(p) sub("^= ", "", say_p(p)), "")
+    cat("differences, paired:\n")
+    print_rounded(table, digits)
+  }
+  cat("\nIntervals at ", say_level(x$conf_level), if (!is.null(x$groups)) ", robust to dependence within groups",
+    ".\n", sep = "")
+  invisible(x)
+}
+
+score_titles <- c(log_loss = "Log loss", brier_score = "Brier score", rps = "Ranked probability score")
+score_words <- c(log_loss = "log loss", brier_score = "Brier score", rps = "ranked probability score")
+
+#' "= 0.012", "< 0.001"
+#' @noRd
+say_p <- function(p) {
+  if (is.na(p)) return("= NA")
+  if (p < 0.001) "< 0.001" else paste("=", formatC(p, digits = 3, format = "f"))
+}
+
+print_rounded <- function(table, digits) {
+  numeric <- vapply(table, is.double, NA)
+  table[numeric] <- lapply(table[numeric], function(x) formatC(x, digits = digits, format = "f"))
+  text <- !numeric
+  table[text] <- lapply(table[text], as.character)
+  print(table, row.names = FALSE, right = TRUE)
+}
+
+#' @rdname compare_forecasts
+#' @export
+tidy.forecast_comparison <- function(x, ...) x$differences
+
+#' @rdname compare_forecasts
+#' @param row.names,optional Not used.
+#' @export
+as.data.frame.forecast_comparison <- function(x, row.names = NULL, optional = FALSE, ...) x$scores
+
+#' @rdname compare_forecasts
+#' @param base_size Size of the print in the picture, in points.
+#' @return `autoplot()` draws the differences with their intervals, one panel per score.
+#' @importFrom ggplot2 aes .data geom_point geom_vline ggplot labs
+#' @export
+autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
+  check_dots_empty(...)
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  table <- object$differences
+  table <- table[is.finite(table$difference), , drop = FALSE]
+  if (!nrow(table)) {
+    stop_input("object", "has no differences that could be drawn", "Compare at least two forecasts with finite scores.")
+  }
+  table$panel <- factor(score_titles[table$measure], levels = score_titles)
+  against <- object$reference
+  table$pair <- if (is.null(against)) {
+    paste(shorten(table$forecast, 14), "-", shorten(table$reference, 14))
+  } else {
+    shorten(table$forecast, 24)
+  }
+  table$pair <- factor(table$pair, levels = rev(unique(table$pair)))
+  clear <- table$conf.low > 0 | table$conf.high < 0
+  clear[is.na(clear)] <- FALSE
+  table$verdict <- factor(ifelse(!clear, "not clear", ifelse(table$difference < 0, "better", "worse")),
+    levels = c("better", "not clear", "worse"))
+  title <- if (is.null(against)) "difference of the mean scores" else {
+    paste("mean score less that of", shorten(against, 24))
+  }
+  whiskers <- table[is.finite(table$conf.low), , drop = FALSE]
+  ggplot(table, aes(x = .data$difference, y = .data$pair, colour = .data$verdict, shape = .data$verdict)) +
+    geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.4) +
+    ggplot2::geom_segment(aes(x = .data$conf.low, xend = .data$conf.high, yend = .data$pair),
+      data = whiskers, linewidth = 0.06 * base_size, show.legend = FALSE) +
+    geom_point(size = 0.22 * base_size) +
+    ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2]), drop = FALSE) +
+    ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17), drop = FALSE) +
+    ggplot2::scale_x_continuous(breaks = few_breaks, labels = say_plain) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x") +
+    labs(x = wrap_words(title, width = 40), y = NULL,
+      caption = wrap_words(say_level(object$conf_level), " intervals, paired", if (!is.null(object$groups)) {
+        ", robust within groups"
+      }, "; smaller scores are better.")) +
+    picture_theme(base_size) +
+    ggplot2::theme(legend.position = "top", legend.justification = "left",
+      panel.grid.major.y = ggplot2::element_blank())
+}
+
+#' Two or three breaks, evenly spaced, so that labels of small panels do not run into each other
+#' @noRd
+few_breaks <- function(limits) {
+  inside <- function(n) {
+    at <- pretty(limits, n)
+    at[at >= limits[1] & at <= limits[2]]
+  }
+  for (n in 4:1) {
+    at <- inside(n)
+    if (length(at) %in% 2:3) return(at)
+  }
+  at <- inside(4)
+  at[seq(1, length(at), by = 2)]
+}
+
+#' @rdname compare_forecasts
+#' @export
+plot.forecast_comparison <- function(x, ...) {
+  print(autoplot(x, ...))
+  invisible(x)
+}

@@ -1,0 +1,123 @@
+# Miscalibration against discrimination.
+
+#' Miscalibration and discrimination picture
+#'
+#' Each forecast of a comparison is a point: its miscalibration (what isotonic recalibration would gain)
+#' against its discrimination (what the recalibrated forecast is better by than a constant). Forecasts on
+#' the same grey line have the same mean score, MCB - DSC + UNC; scores are better above it and to the left.
+#'
+#' @param x A result of [compare_forecasts()].
+#' @param measure Which score; `NULL`: the Brier score if there is one, otherwise the first that has parts.
+#' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
+#' @param ... Must be empty.
+#' @return A ggplot object; its `data` are the rows of `x$scores`. Forecasts without finite parts are named
+#'   in the caption.
+#' @references
+#' Dimitriadis, T., Gneiting, T., Jordan, A. I. and Vogel, P. (2024). Evaluating probabilistic
+#' classifiers: the triptych. *International Journal of Forecasting* 40, 1101-1122.
+#' @family pictures
+#' @examples
+#' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain, scale = "logit")
+#' both <- list(raw = rain_nyc$prob, platt = predict(fit, rain_nyc$prob),
+#'   rough = round(rain_nyc$prob, 1))
+#' plot_mcbdsc(compare_forecasts(both, rain_nyc$rain, scores = "brier_score"))
+#' @export
+plot_mcbdsc <- function(x, measure = NULL, ..., base_size = 9) {
+  check_dots_empty(...)
+  if (!inherits(x, "forecast_comparison")) {
+    stop_input("x", "must be a comparison of forecasts", "Give the result of compare_forecasts().")
+  }
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  known <- unique(x$scores$measure[!is.na(x$scores$uncertainty)])
+  if (is.null(measure)) {
+    measure <- if ("brier_score" %in% known) "brier_score" else if (length(known)) known[1] else "log_loss"
+  }
+  measure <- check_choice(measure, unique(x$scores$measure), "measure")
+  if (!measure %in% known) {
+    stop_input("measure", paste0("\"", measure, "\" has no parts for ", length(x$classes), " classes"),
+      "Choose the Brier score or the ranked probability score.")
+  }
+  rows <- x$scores[x$scores$measure == measure, ]
+  rows$forecast <- droplevels(rows$forecast)
+  placed <- rows[is.finite(rows$miscalibration) & is.finite(rows$discrimination), ]
+  if (!nrow(placed)) {
+    stop_input("x", "has no forecast with a finite score", "Pass eps > 0 to compare_forecasts().")
+  }
+  draw_mcbdsc(rows, placed, measure, base_size)
+}
+
+most_marks <- 8 # forecasts with a colour and a mark of their own; more get their names beside them
+
+draw_mcbdsc <- function(rows, placed, measure, base_size) {
+  pen <- base_size / 10
+  names <- levels(rows$forecast)
+  many <- length(names) > most_marks
+  short <- stats::setNames(shorten(names, if (many) 14 else 24), names)
+  least <- max(0.02 * placed$uncertainty[1], 1e-3) # labels of one class have no uncertainty
+  top <- c(mcb = 1.2 * max(placed$miscalibration, least), dsc = 1.15 * max(placed$discrimination, least))
+  lines <- score_lines(placed$uncertainty[1], top, placed)
+  lost <- setdiff(names, as.character(placed$forecast))
+  ggplot(rows, aes(.data$miscalibration, .data$discrimination)) +
+    geom_segment(aes(x = .data$x, y = .data$y, xend = .data$xend, yend = .data$yend), data = lines,
+      colour = "grey75", linewidth = 0.4 * pen) +
+    ggplot2::geom_label(aes(.data$label.x, .data$label.y, label = .data$label),
+      data = lines[!is.na(lines$label.x), ], size = text_size(base_size, 0.65), colour = "grey40", label.size = 0,
+      label.padding = unit(0.08, "lines"), fill = "white") +
+    scale_x_continuous(limits = c(0, top[["mcb"]]), breaks = few_breaks, labels = say_plain, expand = c(0, 0)) +
+    scale_y_continuous(limits = c(0, top[["dsc"]]), labels = say_plain, expand = c(0, 0)) +
+    labs(x = "Miscalibration", y = "Discrimination", colour = NULL, shape = NULL,
+      caption = wrap_words("Grey: equal mean ", score_words[[measure]], ". Best is the upper left; ",
+        "uncertainty ", say_three(placed$uncertainty[1]), ".", if (many) " Names that would overlap are left out.",
+        if (length(lost)) paste0(" Infinite for ", paste(shorten(lost, 20), collapse = ", "), "."))) +
+    picture_theme(base_size) +
+    ggplot2::theme(panel.grid.major = element_blank()) +
+    (if (many) named_points(placed, short, top, base_size) else marked_points(placed, short, base_size))
+}
+
+marked_points <- function(placed, short, base_size) {
+  names <- names(short)
+  list(
+    geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed, size = 0.26 * base_size,
+      show.legend = length(names) > 1),
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names)), names), labels = short),
+    ggplot2::scale_shape_manual(values = stats::setNames(pick(marks, length(names)), names), labels = short),
+    legend_above(short, c("colour", "shape"))
+  )
+}
+
+named_points <- function(placed, short, top, base_size) {
+  placed$name <- short[as.character(placed$forecast)]
+  placed$side <- ifelse(placed$miscalibration > 0.6 * top[["mcb"]], 1.1, -0.1)
+  list(
+    geom_point(data = placed, colour = ink[1], size = 0.2 * base_size),
+    ggplot2::geom_text(aes(label = .data$name, hjust = .data$side), data = placed, vjust = -0.4,
+      size = text_size(base_size, 0.65), check_overlap = TRUE)
+  )
+}
+
+#' Lines of equal score, DSC = MCB + UNC - score, from edge to edge; a label where no point is near
+#' @noRd
+score_lines <- function(uncertainty, top, placed = NULL) {
+  score <- pretty(c(uncertainty - top[["dsc"]], uncertainty + top[["mcb"]]), 7)
+  rise <- uncertainty - score
+  x <- pmax(0, -rise)
+  xend <- pmin(top[["mcb"]], top[["dsc"]] - rise)
+  keep <- xend > x
+  lines <- data.frame(score = score, x = x, y = x + rise, xend = xend, yend = xend + rise)[keep, ]
+  lines$label <- say_plain(signif(lines$score, 4))
+  lines$label.x <- lines$label.y <- rep(NA_real_, nrow(lines))
+  for (i in seq_len(nrow(lines))) {
+    at <- seq(lines$x[i], lines$xend[i], length.out = 25)
+    u <- at / top[["mcb"]]
+    v <- (at + lines$y[i] - lines$x[i]) / top[["dsc"]]
+    room <- pmin(u, 1 - u, v, 1 - v) # to the edges, as shares of the panel
+    near <- vapply(seq_along(at), function(j) {
+      min(1, abs(placed$miscalibration / top[["mcb"]] - u[j]) + abs(placed$discrimination / top[["dsc"]] - v[j]))
+    }, 0)
+    best <- which.max(pmin(near, 2 * room) - 0.02 * abs(u - 0.5))
+    if (room[best] < 0.05 || near[best] < 0.1) next # no room for a label
+    lines$label.x[i] <- at[best]
+    lines$label.y[i] <- at[best] + lines$y[i] - lines$x[i]
+  }
+  lines
+}

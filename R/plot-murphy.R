@@ -1,0 +1,86 @@
+# Murphy diagrams: forecasts of an event under every proper score at once.
+
+#' Murphy diagram
+#'
+#' The mean elementary score of each forecast of an event against the threshold
+#' \eqn{\theta}{theta}. A user who acts when the probability exceeds \eqn{\theta}{theta} loses
+#' \eqn{2\theta}{2 theta} by acting in vain and \eqn{2(1 - \theta)}{2 (1 - theta)} by not acting in time:
+#' \deqn{S_\theta(x, y) = 2\theta\,[x > \theta, y = 0] + 2(1 - \theta)\,[x \le \theta, y = 1].}{
+#'   S(x, y) = 2 theta [x > theta, y = 0] + 2 (1 - theta) [x <= theta, y = 1].}
+#' Every proper score is a mixture of these (Ehm et al., 2016): the area under a curve is the Brier score,
+#' with the weight \eqn{1 / (2\theta(1 - \theta))}{1 / (2 theta (1 - theta))} it is the log loss. A forecast
+#' whose curve lies below another's everywhere is better under any of them; where curves cross it depends
+#' on the user.
+#'
+#' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
+#' @param labels The true classes, the same for all.
+#' @param event The name of the class that is the event. May be left out for two classes; then it is the
+#'   second.
+#' @param points How many thresholds, evenly spaced. Forecasts with fewer different values than that are
+#'   drawn exactly, with their jumps.
+#' @param weights `NULL`, or one weight per row.
+#' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
+#' @param ... Must be empty.
+#' @return A ggplot object; its `data` has the columns `forecast`, `theta` and `score`. The grey line is
+#'   the constant forecast of the event's frequency (`climatology`).
+#' @references
+#' Ehm, W., Gneiting, T., Jordan, A. and Krueger, F. (2016). Of quantiles and expectiles: consistent scoring
+#' functions, Choquet representations and forecast rankings. *Journal of the Royal Statistical Society B*
+#' 78, 505-562.
+#' @family pictures
+#' @examples
+#' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain, scale = "logit")
+#' plot_murphy(list(raw = rain_nyc$prob, platt = predict(fit, rain_nyc$prob)), rain_nyc$rain)
+#' @export
+plot_murphy <- function(x, labels, event = NULL, ..., points = 501, weights = NULL, base_size = 9) {
+  check_dots_empty(...)
+  if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
+  if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  points <- check_count(points, "points", 2, 1e5)
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  forecasts <- check_forecasts(x, labels, weights, "x")
+  event <- check_event(event, "event", forecasts[[1]]$classes)
+  table <- do.call(rbind, lapply(names(forecasts), function(name) {
+    cbind(forecast = name, murphy_curve(forecasts[[name]], event, points))
+  }))
+  table$forecast <- factor(table$forecast, levels = names(forecasts))
+  constant <- murphy_curve(constant_forecast(forecasts[[1]]), event, points)
+  draw_murphy(table, constant, forecasts[[1]]$classes[event], base_size)
+}
+
+#' Thresholds and mean elementary scores; at a jump, both its ends
+#' @noRd
+murphy_curve <- function(forecast, event, points) {
+  values <- unique(forecast$probs[, event])
+  theta <- seq(0, 1, length.out = points)
+  if (length(values) > points) {
+    return(data.frame(theta = theta, score = .Call(C_murphy, forecast, event, theta)[, 1]))
+  }
+  theta <- sort(unique(c(theta, values)))
+  both <- .Call(C_murphy, forecast, event, theta)
+  jump <- both[, 1] != both[, 2] & theta > 0 # nothing lies left of 0
+  out <- data.frame(theta = c(theta[jump], theta), score = c(both[jump, 2], both[, 1]))
+  out <- out[order(out$theta, rep(0:1, c(sum(jump), length(theta)))), ]
+  rownames(out) <- NULL
+  out
+}
+
+draw_murphy <- function(table, constant, event, base_size) {
+  pen <- base_size / 10
+  names <- levels(table$forecast)
+  short <- stats::setNames(shorten(names, 24), names)
+  ggplot(table, aes(.data$theta, .data$score)) +
+    geom_path(data = constant, colour = "grey65", linewidth = 0.5 * pen) +
+    geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.6 * pen,
+      show.legend = length(names) > 1) +
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names)), names), labels = short) +
+    ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names), labels = short) +
+    scale_x_continuous(limits = c(0, 1), breaks = seq(0, 1, 0.25), labels = say_plain, expand = c(0.01, 0)) +
+    scale_y_continuous(limits = c(0, NA), labels = say_plain,
+      expand = ggplot2::expansion(mult = c(0, 0.05))) +
+    labs(x = "Threshold", y = "Mean elementary score", colour = NULL, linetype = NULL,
+      caption = wrap_words("Event: ", shorten(event, 30), ". The area under a curve is the Brier score; lower is ",
+        "better. Grey: the constant forecast.")) +
+    picture_theme(base_size) +
+    legend_above(short, c("colour", "linetype"))
+}

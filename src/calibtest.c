@@ -1,0 +1,140 @@
+/* calibtest.c: see calibtest.h. */
+#include "calibtest.h"
+#include "pava.h"
+#include "radix.h"
+#include "resample.h"
+#include <math.h>
+#include <string.h>
+
+void gpc_cumulate_rows(size_t n, size_t k, const double *p, double *cumulative) {
+  for (size_t i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (size_t j = 0; j < k; j++)
+      cumulative[i * k + j] = sum += p[i + j * n];
+  }
+}
+
+void gpc_draw_labels(size_t n, size_t k, const double *cumulative, uint64_t stream,
+                     int *label) {
+  for (size_t i = 0; i < n; i++) {
+    const double *row = cumulative + i * k;
+    const double t = gpc_stream_uniform(stream, i) * row[k - 1];
+    size_t base = 0, left = k - 1;
+    while (left > 0) {
+      const size_t half = (left + 1) / 2;
+      base += row[base + half - 1] <= t ? half : 0;
+      left -= half;
+    }
+    label[i] = (int)base + 1;
+  }
+}
+
+/* Miscalibration ----------------------------------------------------------------------
+ */
+
+void gpc_mcb_prepare(size_t n, size_t k, const double *p, gpc_mcb *mcb, void *work) {
+  int *order = work;
+  mcb->n = n;
+  mcb->maps = k == 2 ? 1 : k;
+  mcb->first = k == 2;
+  for (size_t j = 0; j < mcb->maps; j++) {
+    const double *x = p + (mcb->first + j) * n;
+    double *score = mcb->score + j * n, *weight = mcb->weight + j * n;
+    int *place = mcb->start; /* groups of the sorted rows, for the moment */
+    gpc_radix_order(n, x, order, order + n + n % 2);
+    mcb->groups[j] = gpc_pava_ties(n, x, x, NULL, order, score, mcb->hits, weight, place);
+    for (size_t i = 0; i < n; i++)
+      mcb->group_of[j * n + (size_t)order[i]] = place[i];
+  }
+}
+
+double gpc_mcb_value(const gpc_mcb *mcb, const int *label) {
+  const size_t n = mcb->n;
+  double sum = 0.0;
+  for (size_t j = 0; j < mcb->maps; j++) {
+    const double *score = mcb->score + j * n, *weight = mcb->weight + j * n;
+    const int *group = mcb->group_of + j * n, code = (int)(mcb->first + j) + 1;
+    const size_t m = mcb->groups[j];
+    memset(mcb->hits, 0, m * sizeof(double));
+    memcpy(mcb->pooled, weight, m * sizeof(double));
+    for (size_t i = 0; i < n; i++)
+      mcb->hits[group[i]] += label[i] == code;
+    /* sum (y - x)^2 - sum (y - fit)^2 = sum_g (w x^2 - 2 h x) + sum_blocks h^2 / w */
+    for (size_t g = 0; g < m; g++)
+      sum += weight[g] * score[g] * score[g] - 2.0 * mcb->hits[g] * score[g];
+    const size_t blocks = gpc_pava_pool(m, mcb->hits, mcb->pooled, mcb->start);
+    for (size_t b = 0; b < blocks; b++)
+      sum += mcb->hits[b] * mcb->hits[b] / mcb->pooled[b];
+  }
+  return sum / (double)n;
+}
+
+/* Squared kernel calibration error -----------------------------------------------------
+ */
+
+double gpc_skce_distance(gpc_skce_kernel kernel, size_t n, size_t k, const double *p,
+                         size_t i, size_t j) {
+  double sum = 0.0;
+  for (size_t c = 0; c < k; c++) {
+    const double d = p[i + c * n] - p[j + c * n];
+    sum += kernel == GPC_KERNEL_LAPLACE ? fabs(d) : d * d;
+  }
+  return kernel == GPC_KERNEL_LAPLACE ? 0.5 * sum : sqrt(sum);
+}
+
+double gpc_skce_value(gpc_skce_kernel kernel, double distance, double width) {
+  const double scaled = distance / width;
+  return exp(kernel == GPC_KERNEL_LAPLACE ? -scaled : -0.5 * scaled * scaled);
+}
+
+void gpc_skce_pairs(gpc_skce_kernel kernel, double width, size_t n, size_t k,
+                    const double *p, const int *label, double *h) {
+  for (size_t m = 0; m < n / 2; m++) {
+    const size_t i = 2 * m, j = 2 * m + 1;
+    double product = label[i] == label[j] ? 1.0 : 0.0;
+    product -= p[i + ((size_t)label[j] - 1) * n] + p[j + ((size_t)label[i] - 1) * n];
+    for (size_t c = 0; c < k; c++)
+      product += p[i + c * n] * p[j + c * n];
+    h[m] =
+        product * gpc_skce_value(kernel, gpc_skce_distance(kernel, n, k, p, i, j), width);
+  }
+}
+
+void gpc_skce_prepare(gpc_skce_kernel kernel, double width, const double *p,
+                      gpc_skce *skce, gpc_poll poll, void *data) {
+  const size_t n = skce->n, k = skce->k;
+  double *value = skce->kernel;
+  memset(skce->cross, 0, n * k * sizeof(double));
+  skce->constant = 0.0;
+  for (size_t i = 1; i < n; i++) {
+    for (size_t j = 0; j < i; j++) {
+      const double v =
+          gpc_skce_value(kernel, gpc_skce_distance(kernel, n, k, p, i, j), width);
+      double inner = 0.0;
+      for (size_t c = 0; c < k; c++) {
+        skce->cross[i + c * n] += v * p[j + c * n];
+        skce->cross[j + c * n] += v * p[i + c * n];
+        inner += p[i + c * n] * p[j + c * n];
+      }
+      skce->constant += v * inner;
+      *value++ = v;
+    }
+    gpc_call_poll(poll, data);
+  }
+}
+
+double gpc_skce_quadratic(const gpc_skce *skce, const int *label) {
+  const size_t n = skce->n;
+  const double *value = skce->kernel;
+  double sum = skce->constant;
+  for (size_t i = 0; i < n; i++) {
+    const int code = label[i];
+    double same = 0.0;
+#pragma omp simd reduction(+ : same)
+    for (size_t j = 0; j < i; j++)
+      same += label[j] == code ? value[j] : 0.0;
+    value += i;
+    sum += same - skce->cross[i + ((size_t)code - 1) * n];
+  }
+  return sum / (0.5 * (double)n * (double)(n - 1));
+}

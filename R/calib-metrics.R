@@ -58,7 +58,7 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
     class_accuracy = measure_accuracy(totals),
     log_loss = measure_log_loss(forecast, eps),
     brier_score = measure_brier(forecast),
-    ece = .Call(C_ece, forecast, specs$ece),
+    ece = measure_ece(forecast, specs$ece),
     mce = .Call(C_ece, forecast, specs$mce),
     overconfidence = measure_overconfidence(totals),
     underconfidence = measure_underconfidence(totals),

@@ -13,7 +13,10 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
     method = method, classes = data$classes, input = data$input, n = nrow(data$scores),
     call = slim_call(call, method), converged = converged, iterations = iterations, ...
   )
-  structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
+  object <- structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
+  warn_changed(object)
+  object$off <- class_off(object, data)
+  object
 }
 
 #' A call without the data, and the function itself, that do.call() writes into it
@@ -147,6 +150,7 @@ print.calibrator <- function(x, ...) {
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
   cat(paste0("  ", about$lines, "\n"), sep = "")
   if (!x$converged) cat("  not converged\n")
+  if (!is.null(x$off)) cat(paste0("  ", say_off(x), "\n"), sep = "")
   invisible(x)
 }
 

@@ -90,7 +90,8 @@ field <- function(kind, size = 1L, low = -Inf, high = Inf, na = FALSE, among = N
 
 common_fields <- list(
   method = field("text"), classes = field("text", NULL), input = field("text", among = c("probs", "logits")),
-  n = field("whole", low = 1), converged = field("flag"), iterations = field("whole", low = 0)
+  n = field("whole", low = 1), converged = field("flag"), iterations = field("whole", low = 0),
+  off = field("number", 4L, optional = TRUE)
 )
 
 #' What a method's objects hold beside the common fields: a named list of field()s

@@ -98,8 +98,10 @@ check_weights <- function(weights, n) {
 # The canonical forms ---------------------------------------------------------------------
 
 #' Scores, labels and weights in canonical form
+#' @param compare whether to warn of scores that run against their labels.
 #' @noRd
-check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep = character()) {
+check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep = character(),
+                       compare = TRUE) {
   x <- as_score_matrix(scores, arg)
   columns <- named_columns(x, if (is.factor(labels)) levels(labels) else if (is.atomic(labels)) unique(labels))
   place <- check_labels(labels, nrow(x), max(2L, ncol(x)), columns, arg)
@@ -107,10 +109,12 @@ check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep =
   weights <- check_weights(weights, nrow(x))
   single <- orient_column(x, place$classes, arg)
   checked <- check_scores(single$x, input, arg, threads = threads, flip = single$flip, keep = keep)
-  list(
+  data <- list(
     scores = checked$scores, labels = place$codes, classes = place$classes,
     weights = weights, input = checked$input, scan = checked$scan
   )
+  if (compare) warn_against(data, labels, arg)
+  data
 }
 
 #' What a calibrator is fitted to

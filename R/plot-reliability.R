@@ -44,7 +44,7 @@
 #' plot_reliability(gp, test$labels, type = "classwise", bins = 8, classes = c("I", "O", "Q"))
 #'
 #' # The forecasters' form: an isotonic curve with its consistency band
-#' curve <- reliability_table(rain_nyc$prob, rain_nyc$rain, type = "event", method = "isotonic",
+#' curve <- reliability_table(rain_nyc$prob, rain_nyc$rain, method = "isotonic",
 #'   replicates = 100)
 #' summary(curve)
 #' autoplot(curve) + ggplot2::labs(title = "Rain in New York")

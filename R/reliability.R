@@ -65,21 +65,23 @@
 #' @examples
 #' p <- c(.1, .2, .3, .4, .65, .7, .8, .9, 1)
 #' y <- c(0, 0, 0, 0, 1, 1, 1, 1, 1)
-#' reliability_table(p, y, bins = 3, type = "event")
+#' reliability_table(p, y, bins = 3)
 #'
 #' x <- c(.4, .3, .2, .1, .5, .9)
-#' curve <- reliability_table(x, c(0, 0, 0, 1, 1, 1), type = "event", method = "isotonic")
+#' curve <- reliability_table(x, c(0, 0, 0, 1, 1, 1), method = "isotonic")
 #' curve
 #' summary(curve)
 #' @export
 reliability_table <- function(probs, labels, bins = 15,
-                              type = c("confidence", "classwise", "top_label", "event"),
+                              type = c("auto", "confidence", "classwise", "top_label", "event"),
                               method = c("bins", "isotonic"), event = NULL,
                               binning = c("width", "mass"), conf_level = 0.95,
                               interval = c("wilson", "clopper-pearson"), classes = NULL,
-                              replicates = NULL, weights = NULL) {
+                              replicates = NULL, weights = NULL,
+                              event_level = c("second", "first")) {
   forecast <- check_forecast(probs, labels, weights)
-  spec <- ece_spec(forecast$classes, bins = bins, type = type, event = event, binning = binning)
+  spec <- ece_spec(forecast$classes, bins = bins, type = type, event = event, binning = binning,
+    event_level = event_level)
   method <- check_choice(method, c("bins", "isotonic"), "method")
   interval <- check_choice(interval, c("wilson", "clopper-pearson"), "interval")
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)

@@ -205,7 +205,7 @@ check_predictions <- function(probs, test) {
     stop(paste0("The predictions have ", NROW(probs), " rows instead of ", nrow(test$scores), "."),
       call. = FALSE)
   }
-  data <- check_data(probs, test$labels, "probs", NULL, "predictions")
+  data <- check_data(probs, test$labels, "probs", NULL, "predictions", compare = FALSE)
   dimnames(data$scores) <- list(NULL, data$classes)
   data$scores
 }

@@ -220,7 +220,7 @@ test_that("wrong arguments are input errors", {
   p <- c(.2, .9, .8)
   y <- c(0, 1, 0)
   error <- function(...) expect_error(..., class = "gpcalib_error_input")
-  error(reliability_table(p, y, method = "isotonic"), "method")
+  error(reliability_table(p, y, method = "isotonic", type = "confidence"), "method")
   error(reliability_table(p, y, method = "isotonic", type = "top_label"), "method")
   error(reliability_table(p, y, method = "loess"), "method")
   error(reliability_table(p, y, conf_level = 0), "conf_level")

@@ -231,7 +231,7 @@ consistency_band <- function(forecast, fits, level, replicates) {
     ends <- range(fit$lower, fit$upper)
     at <- sort(unique(c(fit$lower, fit$score, fit$upper,
       seq(ends[1], ends[2], length.out = band_points))))
-    draw <- function(first, count) .Call(C_band_draw, forecast, code, at, seed, first, count)
+    draw <- function(first, count) .Call(C_band_draw, forecast, code, at, NULL, NULL, 0L, seed, first, count)
     limits <- apply(draw_replicates(draw, replicates), 1, middle_range, level = level)
     data.frame(class = factor(forecast$classes[code], levels = forecast$classes), score = at,
       conf.low = limits[1, ], conf.high = limits[2, ])

@@ -139,7 +139,7 @@ static void bootstrap(void) {
   gpc_forecast f = {4, 3, probs, labels, conf, pred, NULL};
   double rows[4 * GPC_BOOT_SUMS], sums[10 * GPC_BOOT_SUMS], part[5 * GPC_BOOT_SUMS];
   int work[1];
-  gpc_boot_rows(&f, 0.0, rows);
+  gpc_boot_rows(&f, 0.0, NULL, f.n, rows);
   double brier = 0.0, loss = 0.0;
   for (int i = 0; i < 4; i++) {
     brier += rows[i * GPC_BOOT_SUMS + GPC_BOOT_BRIER];

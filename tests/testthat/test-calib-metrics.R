@@ -193,7 +193,7 @@ test_that("p-values are about uniform under calibration and small without it", {
     y <- rbinom(150, 1, p)
     table <- calib_metrics(p, y, bins = 10, type = "event", conf_level = .9, replicates = 99)
     table$p.value[match(c("ece", "mce"), table$measure)]
-  })
+  }) |> suppressWarnings(classes = "gpcalib_warning_few")
   for (i in 1:2) {
     expect_gt(suppressWarnings(ks.test(p_values[i, ], "punif"))$p.value, .001)
     expect_gt(mean(p_values[i, ] <= .1), .03)

@@ -70,7 +70,7 @@ test_that("the p-value counts the T that gain as much, on both sides", {
 
 test_that("equal probabilities say nothing of the slope", {
   p <- rep(.5, 40)
-  out <- calib_metrics(p, rep(0:1, 20), conf_level = .9, replicates = 20)
+  out <- suppressWarnings(calib_metrics(p, rep(0:1, 20), conf_level = .9, replicates = 20))
   row <- out[out$measure == "calib_slope", ]
   expect_identical(row$estimate, NaN)
   expect_true(is.na(row$p.value))

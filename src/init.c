@@ -59,6 +59,11 @@ SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP groups, SEXP units, SEXP seed, S
                  SEXP count);
 SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP fit, SEXP groups, SEXP units,
                  SEXP seed, SEXP first, SEXP count);
+/* r_validate.c */
+SEXP r_smooth_fit(SEXP knots, SEXP x, SEXP w, SEXP h);
+SEXP r_smooth_basis(SEXP knots, SEXP x);
+SEXP r_recal_fit(SEXP x, SEXP hit, SEXP weights, SEXP hold);
+SEXP r_concordance(SEXP x, SEXP hit, SEXP weights);
 /* r_ova.c, r_curves.c, r_scaling.c */
 SEXP r_log_odds(SEXP z, SEXP logits, SEXP threads);
 SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads);
@@ -102,6 +107,10 @@ static const R_CallMethodDef calls[] = {
     CALL(boot_draw, 4),
     CALL(null_draw, 7),
     CALL(band_draw, 9),
+    CALL(smooth_fit, 4),
+    CALL(smooth_basis, 2),
+    CALL(recal_fit, 4),
+    CALL(concordance, 3),
     CALL(log_odds, 3),
     CALL(ova_predict, 4),
     CALL(ova_map, 4),

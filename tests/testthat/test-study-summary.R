@@ -84,7 +84,7 @@ test_that("metrics can have a target, and the nearest is the best", {
   attr(study, "higher") <- c(loss = FALSE, gain = FALSE)
   table <- summary(study, std_error = "splits")
   expect_identical(as.character(table$method[table$best & table$metric == "gain" & table$data == "one"]), "none")
-  expect_output(print(study), "smaller is better, nearest to 0.53 for gain")
+  expect_output(print(study), "smaller is better,\\s+nearest to 0.53 for gain")
   expect_identical(say_directions(c(a = TRUE, b = TRUE)), "larger is better")
   expect_match(autoplot(study)$labels$caption, "nearest to 0.53")
 })

@@ -44,6 +44,9 @@
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
 #' @param replicates How often to resample, at least 20.
 #' @param eps Passed on to [log_loss()].
+#' @param truth,estimate Instead of `labels`, when `probs` is a data frame: the column with the true classes, and
+#'   the columns with the probabilities (`starts_with(".pred_")` when left out), as in [calib_fit()]. `weights`, `by`
+#'   and `groups` may then be columns, too.
 #' @param groups `NULL`, or one value per row: rows with the same value may depend on each other.
 #' @return A data frame of class `calib_metrics` with one row per measure and the columns `measure` (the name of its
 #'   function), `estimate`, `conf.low`, `conf.high`, `null.low`, `null.high`, `p.value`; `NA` where
@@ -62,7 +65,15 @@
 #' calib_metrics(p, y, conf_level = .95, replicates = 200)
 #' @export
 calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 1000, eps = 0,
-                          weights = NULL, by = NULL, groups = NULL) {
+                          weights = NULL, by = NULL, groups = NULL, truth, estimate) {
+  columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
+  if (!is.null(columns)) {
+    probs <- columns$probs
+    labels <- columns$labels
+    weights <- columns$more$weights
+    by <- columns$more$by
+    groups <- columns$more$groups
+  }
   forecast <- check_forecast(probs, labels, weights)
   eps <- check_number(eps, "eps", 0, 1)
   specs <- metric_specs(forecast$classes, ...)

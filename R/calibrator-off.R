@@ -2,6 +2,7 @@
 # that cannot shift a class (temperature scaling, say) may be off by a lot.
 
 off_limit <- 4 # standard errors
+off_names <- c("class", "observed", "predicted", "errors")
 off_scores <- 2e6 # so many scores are predicted at most, in rows spread evenly over the data
 off_rows <- c(1000, 20000)
 

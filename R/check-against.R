@@ -64,8 +64,9 @@ against_many <- function(data, labels, arg) {
   low <- which(own >= against_rows & spread > 0 & behind < against_limit)
   agree <- sum(both)
   all_behind <- agree - sum(chance) < against_limit * sqrt(sum(chance))
-  other <- if (agree < n / 2) matched_rows(truth, pred, k) else 0
-  if (other < 2 * agree || other - agree < -against_limit * sqrt(other)) other <- 0
+  match <- matched_rows(truth, pred, k)
+  # Two classes that are hard to tell apart may change places by chance.
+  other <- if (match$total - agree > -against_limit * sqrt(match$moved)) match$total else 0
   if (!length(low) && !all_behind && !other) return()
   shift <- shifted_labels(pred, truth, agree, k, labels)
   seen <- if (length(low)) {
@@ -90,22 +91,27 @@ against_many <- function(data, labels, arg) {
 }
 
 #' How many rows would be right if each class had the column that goes with it best
+#' @return list: `total`, and how many of these lie off the diagonal, `moved`.
 #' @noRd
 matched_rows <- function(truth, pred, k) {
-  if (k > 1000L) return(0)
-  cells <- tabulate(truth + k * (pred - 1L), k * k)
+  none <- list(total = 0, moved = 0)
+  if (k > 1000L) return(none)
+  cells <- matrix(tabulate(truth + k * (pred - 1L), k * k), k)
+  most <- cells[cbind(seq_len(k), max.col(cells, "first"))]
+  if (all(diag(cells) == most)) return(none) # no other order does better
   filled <- which(cells > 1L)
   filled <- filled[order(-cells[filled])]
   row <- (filled - 1L) %% k + 1L
   column <- (filled - 1L) %/% k + 1L
   rows_used <- columns_used <- logical(k)
-  total <- 0
+  total <- moved <- 0
   for (i in seq_along(filled)) {
     if (rows_used[row[i]] || columns_used[column[i]]) next
     rows_used[row[i]] <- columns_used[column[i]] <- TRUE
     total <- total + cells[filled[i]]
+    if (row[i] != column[i]) moved <- moved + cells[filled[i]]
   }
-  total
+  list(total = total, moved = moved)
 }
 
 #' Whole numbers that fit the columns better when they count from another number

@@ -142,14 +142,11 @@ check_forecast <- function(probs, labels, weights = NULL) {
 #' @noRd
 check_newdata <- function(object, newdata, threads = 1L) {
   classes <- object$classes
-  if (is.data.frame(newdata) && !is.null(found <- find_score_columns(names(newdata), classes)) &&
-    length(newdata) > length(found)) {
-    stop_input("newdata", paste0("has columns beside the scores (", say_values(names(newdata)[-found]), ")"),
-      "Keep the columns of the classes only, or use augment(), which finds them.")
-  }
+  plain <- is.data.frame(newdata) && .row_names_info(newdata) < 0 # rows without names of their own
+  if (is.data.frame(newdata)) newdata <- own_columns(object, newdata)
   x <- as_score_matrix(newdata, "newdata")
   rows <- rownames(x)
-  if (is.data.frame(newdata) && .row_names_info(newdata) < 0) rows <- NULL
+  if (plain) rows <- NULL
   if (max(2L, ncol(x)) != length(classes)) {
     stop_input("newdata", paste0("has ", ncol(x), if (ncol(x) == 1) " column" else " columns",
       " but the calibrator has ", length(classes), " classes"),

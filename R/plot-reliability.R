@@ -78,7 +78,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, b
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
   dots <- list(...)
-  known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes"))
+  known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes", "truth", "estimate"))
   bad <- if (length(dots) && is.null(names(dots))) "" else setdiff(names(dots), known)
   if (length(bad)) {
     stop_input("...", paste0("has arguments that reliability_table() does not know",
@@ -87,7 +87,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, b
   }
   # Labels, and what else there is one of for each row, may differ between forecasts.
   each <- c(list(labels = labels), dots[intersect(names(dots), c("weights", "by", "groups"))])
-  each <- Map(per_forecast, each, names(each), MoreArgs = list(names = names(forecasts), count = length(forecasts)))
+  each <- Map(function(value, arg) per_forecast(value, forecasts, arg), each, names(each))
   dots <- dots[setdiff(names(dots), names(each))]
   by_class <- isTRUE(dots$type %in% c("classwise", "top_label"))
   if (is.null(classes) && by_class) classes <- most_classes(length(forecasts))
@@ -104,17 +104,6 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, b
   })
   names(tables) <- names(forecasts)
   draw_reliability(flatten_tables(tables), histogram, classes, base_size)
-}
-
-#' The same for every forecast, or a list with one entry for each, by name or in order
-#' @noRd
-per_forecast <- function(x, arg, names, count) {
-  if (!is.list(x) || is.data.frame(x)) return(rep(list(x), count))
-  if (length(x) != count || !is.null(names(x)) && !is.null(names) && !setequal(names(x), names)) {
-    stop_input(arg, "is a list, but not with one entry for each forecast in `x`",
-      if (is.null(names)) "Give the values themselves." else paste0("The forecasts are ", say_values(names), "."))
-  }
-  unname(if (is.null(names(x)) || is.null(names)) x else x[names])
 }
 
 #' Tables made with `by` as one table for each of its values

@@ -33,38 +33,50 @@ isotonic_band <- function(forecast, fits, how, clusters) {
     ends <- range(fit$lower, fit$upper)
     at <- sort(unique(c(fit$lower, fit$score, fit$upper,
       seq(ends[1], ends[2], length.out = band_points))))
-    # What outcomes are drawn from: the probabilities (NULL), or the curve.
-    from <- if (how$band == "confidence") {
-      fit$fit[pmax(1L, findInterval(forecast$probs[, code], fit$lower))]
+    # What outcomes are drawn from: the probabilities (NULL), or a smooth curve.
+    smooth <- if (how$band == "confidence") {
+      smooth_fit(forecast$probs[, code], as.integer(forecast$labels == code), forecast$weights)
     }
+    from <- if (!is.null(smooth)) smooth_at(smooth, finite_log_odds(forecast$probs[, code])$x)$value
     draw <- function(first, count) {
       .Call(C_band_draw, forecast, code, at, from, clusters$codes, clusters$count, seed, first, count)
     }
     drawn <- draw_replicates(draw, replicates)
-    limits <- apply(drawn, 1, middle_range, level = how$level)
-    if (how$band == "simultaneous") limits <- widen_band(drawn, limits, how$level)
+    limits <- switch(how$band,
+      consistency = apply(drawn, 1, middle_range, level = how$level),
+      simultaneous = whole_band(drawn, how$level),
+      around_curve(drawn, at, fit, how$level))
     data.frame(class = factor(forecast$classes[code], levels = forecast$classes), score = at,
       conf.low = limits[1, ], conf.high = limits[2, ])
   }, fits$codes, fits$fits)
   do.call(rbind, parts)
 }
 
-#' A pointwise band widened by one factor, so that a share `level` of the curves lies inside at all places
+#' A band that a share `level` of the curves does not leave anywhere
 #'
-#' @param drawn curves in columns; @param limits 2 x places.
+#' On the scale of arcsine square roots, where frequencies have about the same spread everywhere: so many standard
+#' deviations to each side of the mean curve.
+#' @param drawn curves in columns.
+#' @return 2 x places.
 #' @noRd
-widen_band <- function(drawn, limits, level) {
-  middle <- apply(drawn, 1, stats::median)
-  reach <- function(end, most) {
-    # Where the pointwise limit is the median itself, the farthest curve is the unit.
-    ifelse(abs(end - middle) > 1e-9, abs(end - middle), pmax(abs(most - middle), 1e-9))
-  }
-  down <- reach(limits[1, ], apply(drawn, 1, min))
-  up <- reach(limits[2, ], apply(drawn, 1, max))
-  apart <- drawn - middle
-  farthest <- apply(ifelse(apart > 0, apart / up, -apart / down), 2, max)
-  factor <- max(1, stats::quantile(farthest, level, names = FALSE))
-  rbind(pmax(0, middle - factor * down), pmin(1, middle + factor * up))
+whole_band <- function(drawn, level) {
+  bent <- asin(sqrt(drawn))
+  middle <- rowMeans(bent)
+  spread <- pmax(sqrt(rowMeans((bent - middle)^2)), 1e-9)
+  farthest <- apply(abs(bent - middle) / spread, 2, max)
+  factor <- stats::quantile(farthest, level, names = FALSE)
+  rbind(sin(pmax(0, middle - factor * spread))^2, sin(pmin(pi / 2, middle + factor * spread))^2)
+}
+
+#' A band around the curve: where curves of outcomes drawn from a smooth one lie, and the curve itself
+#'
+#' Drawn from the isotonic curve, whose steps are not there in truth, they would promise too much
+#' (Sen, Banerjee and Woodroofe, 2010).
+#' @noRd
+around_curve <- function(drawn, at, fit, level) {
+  ends <- apply(drawn, 1, middle_range, level = level)
+  own <- stats::approx(c(rbind(fit$lower, fit$upper)), rep(fit$fit, each = 2), at, ties = "ordered", rule = 2)$y
+  rbind(pmin(own, ends[1, ]), pmax(own, ends[2, ]))
 }
 
 #' The band at the blocks' mean scores, which are among its places

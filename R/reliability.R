@@ -24,10 +24,11 @@
 #'   scores some are outside as a matter of course (in half of calibrated forecasts of 2000 rows).
 #' * `"simultaneous"`: the same, widened so that the whole curve of a calibrated forecast lies inside with
 #'   probability `conf_level`. A curve that leaves it anywhere speaks against calibration.
-#' * `"confidence"`: a pointwise interval around the estimate, from outcomes drawn from the curve itself.
+#' * `"confidence"`: a pointwise interval for the frequency: where isotonic curves of outcomes drawn from the smooth
+#'   curve (see below) lie, a smoothed bootstrap (Sen, Banerjee and Woodroofe, 2010); widened, where needed, to
+#'   hold the curve itself.
 #'
-#' With `groups` residuals of whole groups change their sign or not (consistency), or whole groups are drawn with
-#' replacement (confidence). The attribute `band` holds the band at more places, from the lowest to the
+#' With `groups` residuals of whole groups keep or change their sign together. The attribute `band` holds the band at more places, from the lowest to the
 #' highest score.
 #'
 #' `summary()` of an isotonic table splits the mean score of each class's probability, Brier score and
@@ -47,6 +48,7 @@
 #' Emax, see [calib_validate()]).
 #'
 #' @inheritParams ece
+#' @inheritParams calib_metrics
 #' @param bins Number of bins.
 #' @param type What is compared with what, see [ece()].
 #' @param method `"bins"`, the `"isotonic"` or the `"smooth"` curve, see below.
@@ -82,6 +84,9 @@
 #' Dimitriadis, T., Gneiting, T. and Jordan, A. I. (2021). Stable reliability diagrams for
 #' probabilistic classifiers. *Proceedings of the National Academy of Sciences* 118, e2016191118.
 #'
+#' Sen, B., Banerjee, M. and Woodroofe, M. (2010). Inconsistency of bootstrap: the Grenander estimator.
+#' *Annals of Statistics* 38, 1953-1977.
+#'
 #' Wood, S. N. (2011). Fast stable restricted maximum likelihood and marginal likelihood estimation of
 #' semiparametric generalized linear models. *Journal of the Royal Statistical Society B* 73, 3-36.
 #'
@@ -106,7 +111,15 @@ reliability_table <- function(probs, labels, bins = 15,
                               interval = c("wilson", "clopper-pearson"), classes = NULL,
                               replicates = NULL, weights = NULL,
                               event_level = c("second", "first"), band = NULL, by = NULL,
-                              groups = NULL) {
+                              groups = NULL, truth, estimate) {
+  columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
+  if (!is.null(columns)) {
+    probs <- columns$probs
+    labels <- columns$labels
+    weights <- columns$more$weights
+    by <- columns$more$by
+    groups <- columns$more$groups
+  }
   forecast <- check_forecast(probs, labels, weights)
   spec <- ece_spec(forecast$classes, bins = bins, type = type, event = event, binning = binning,
     event_level = event_level)

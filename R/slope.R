@@ -42,6 +42,9 @@ measure_slope <- function(forecast, clusters = NULL) {
     return(list(estimate = NaN, error = NaN, gain = if (t == -Inf) Inf else NaN, t = t, one = one, rows = rows))
   }
   estimate <- solve_slope(forecast, t)
+  if (is.nan(estimate)) {
+    return(list(estimate = NaN, error = NaN, gain = NaN, t = t, one = one, rows = rows))
+  }
   edge <- estimate <= 1.01 * slope_limits[1] || estimate >= slope_limits[2] / 1.01
   at <- slope_at(forecast, estimate)
   # Residuals at a = 1 stand for those at the estimate but for their mean.

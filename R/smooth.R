@@ -45,7 +45,8 @@ smooth_rows <- function(x, hit, w) {
 #' The smooth curve of one event
 #'
 #' @param p,hit probability and outcome; @param weights or NULL; @param clusters or NULL.
-#' @return list: `knots`, `beta` (values there), `cov`, `edf`, `cells` (x, w), `limited`, `status`.
+#' @return list: `knots`, `beta` (values there), `cov`, `plain` (it with the smoothness taken as known), `edf`,
+#'   `cells` (x, w), `limited`, `status`.
 #' @noRd
 smooth_fit <- function(p, hit, weights = NULL, clusters = NULL) {
   odds <- finite_log_odds(p)
@@ -63,17 +64,18 @@ smooth_fit <- function(p, hit, weights = NULL, clusters = NULL) {
   if (is.null(fit$beta)) {
     stop_input("probs", "are too close together for a smooth curve", "Use method = \"isotonic\".")
   }
-  cov <- fit$cov
+  cov <- fit$spread
   if (!is.null(clusters)) {
     # (H + lambda S)^-1 (M + lambda S) (H + lambda S)^-1 with M the scores' covariance by group
     basis <- .Call(C_smooth_basis, knots, odds$x)
     q <- stats::plogis(drop(basis %*% fit$beta))
     info <- crossprod(basis, w * q * (1 - q) * basis)
     scores <- rowsum(w * (hit - q) * basis, clusters$codes)
-    cov <- cov + cov %*% (crossprod(scores) * clusters$count / max(1, clusters$count - 1) - info) %*% cov
+    between <- crossprod(scores) * clusters$count / max(1, clusters$count - 1)
+    cov <- cov + fit$cov %*% (between - info) %*% fit$cov
   }
   c(fit[c("beta", "edf", "status", "lambda")],
-    list(knots = knots, cov = cov, cells = cells, limited = odds$limited))
+    list(robust = !is.null(clusters), knots = knots, cov = cov, plain = fit$cov, cells = cells, limited = odds$limited))
 }
 
 #' Ten knots at quantiles of the distinct log-odds; the outer ones leave a hundredth beyond them, where the
@@ -149,7 +151,24 @@ smooth_summary <- function(fit, level = NULL, draws = 500L) {
   eta <- drop(basis %*% fit$beta) + basis %*% draw_normal(fit$cov, draws)
   drawn <- gap_summaries(abs(stats::plogis(eta) - p), cells$w)
   out[, 2:3] <- t(apply(drawn, 1, middle_range, level = level))
+  # Distances are never below 0: it belongs to the interval unless the curve is away from the diagonal.
+  if (departure_p(fit) > 1 - level) out[, 2] <- 0
   out
+}
+
+#' The p-value of a curve that is the diagonal: Wald's statistic at the knots, with the curve's degrees of freedom
+#' @noRd
+departure_p <- function(fit) {
+  if (fit$edf <= 1) { # a constant: one log-odds, at the middle of the two knots
+    z <- (fit$beta[1] - mean(fit$knots)) / sqrt(fit$cov[1, 1])
+    return(2 * stats::pnorm(-abs(z)))
+  }
+  apart <- fit$beta - fit$knots
+  # Of clusters cov is the robust one; otherwise the one that belongs to the degrees of freedom.
+  cov <- if (isTRUE(fit$robust)) fit$cov else fit$plain
+  size <- tryCatch(sum(apart * solve(cov, apart)), error = function(e) NA_real_)
+  if (!is.finite(size)) return(1)
+  stats::pchisq(size, fit$edf, lower.tail = FALSE)
 }
 
 draw_cells <- 300L

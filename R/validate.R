@@ -30,8 +30,9 @@
 #' (sandwich) covariance. For O:E and the Brier score on the log scale, for the c-index on the logit scale, for
 #' the others as they are, from the influence of each row (for the c-index that is the method of DeLong et al.,
 #' 1988), summed within `groups`. For `ici` to `emax` quantiles of 500 curves drawn about the
-#' smooth one ([set.seed()] governs). These are distances, never below 0: near calibration they are
-#' estimated too large, and their intervals hold less often than they say. A warning of class
+#' smooth one ([set.seed()] governs). These are distances, never below 0, and near calibration they are
+#' estimated too large; their intervals begin at 0 unless the curve differs from the diagonal (Wald's test at
+#' its knots). A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
 #' `bench/results/workbench.md` in the sources holds the coverage of each interval in simulations.
@@ -65,7 +66,15 @@
 #'   groups = as.Date(rain_nyc$time))
 #' @export
 calib_validate <- function(probs, labels, event = NULL, conf_level = 0.95, by = NULL, groups = NULL,
-                           weights = NULL, event_level = c("second", "first")) {
+                           weights = NULL, event_level = c("second", "first"), truth, estimate) {
+  columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
+  if (!is.null(columns)) {
+    probs <- columns$probs
+    labels <- columns$labels
+    weights <- columns$more$weights
+    by <- columns$more$by
+    groups <- columns$more$groups
+  }
   forecast <- check_forecast(probs, labels, weights)
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)
   n <- nrow(forecast$probs)

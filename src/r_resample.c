@@ -138,7 +138,7 @@ SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP fit, SEXP groups, SEXP
                            group_weight, tie);
   gpc_band band = {.n = n, .prob = prob, .weights = weights, .tie = tie, .m = m,
                    .score = group_score, .weight = group_weight, .group = NULL,
-                   .units = 0, .hit = NULL, .resample = !Rf_isNull(fit)};
+                   .units = 0, .hit = NULL};
   for (size_t i = 0; i < n; i++) {
     prob[i] = from[order[i]];
     if (weights)

@@ -23,7 +23,7 @@ static gpc_spline spline_of(SEXP knots) {
 
 /* The smooth curve of cells x, w, h: list of beta, cov [k x k], lambda, edf, reml, status. */
 SEXP r_smooth_fit(SEXP knots, SEXP x, SEXP w, SEXP h) {
-  static const char *names[] = {"beta", "cov", "lambda", "edf", "reml", "status", ""};
+  static const char *names[] = {"beta", "cov", "lambda", "edf", "reml", "status", "spread", ""};
   gpc_spline spline = spline_of(knots);
   gpc_smooth fit;
   R_xlen_t m = XLENGTH(x);
@@ -38,6 +38,9 @@ SEXP r_smooth_fit(SEXP knots, SEXP x, SEXP w, SEXP h) {
     SEXP cov = Rf_allocMatrix(REALSXP, (int)spline.k, (int)spline.k);
     SET_VECTOR_ELT(out, 1, cov);
     memcpy(REAL(cov), fit.cov, spline.k * spline.k * sizeof(double));
+    SEXP spread = Rf_allocMatrix(REALSXP, (int)spline.k, (int)spline.k);
+    SET_VECTOR_ELT(out, 6, spread);
+    memcpy(REAL(spread), fit.spread, spline.k * spline.k * sizeof(double));
     SET_VECTOR_ELT(out, 2, Rf_ScalarReal(fit.lambda));
     SET_VECTOR_ELT(out, 3, Rf_ScalarReal(fit.edf));
     SET_VECTOR_ELT(out, 4, Rf_ScalarReal(fit.reml));

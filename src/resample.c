@@ -301,8 +301,8 @@ static void interpolate(size_t m, const double *x, const double *y, size_t point
   }
 }
 
-/* hits, weight, score and fit of ties, and a number per group of rows. */
-size_t gpc_band_work(const gpc_band *band) { return 4 * band->m + band->units; }
+/* hits, weight and fit of ties, and a sign per group of rows. */
+size_t gpc_band_work(const gpc_band *band) { return 3 * band->m + band->units; }
 size_t gpc_band_work_int(const gpc_band *band) { return band->m; }
 
 /* Outcomes drawn from the probabilities, or residuals with the signs of their groups. */
@@ -321,54 +321,25 @@ static void draw_outcomes(const gpc_band *band, uint64_t stream, const double *s
   }
 }
 
-/* As many groups as there are, drawn with replacement. */
-static void draw_groups(const gpc_band *band, uint64_t stream, double *times, double *hits,
-                        double *weight) {
-  memset(times, 0, band->units * sizeof(double));
-  memset(weight, 0, band->m * sizeof(double));
-  for (size_t u = 0; u < band->units; u++)
-    times[draw_below(stream, u, band->units)] += 1.0;
-  for (size_t i = 0; i < band->n; i++) {
-    double w = times[band->group[i] - 1] * (band->weights ? band->weights[i] : 1.0);
-    if (band->tie[i] < 0)
-      continue;
-    hits[band->tie[i]] += w * band->hit[i];
-    weight[band->tie[i]] += w;
-  }
-}
-
 void gpc_band_draw(const gpc_band *band, size_t points, const double *at, uint64_t seed,
                    uint64_t purpose, size_t first, size_t count, double *work,
                    int *work_int, double *out, gpc_poll poll, void *data) {
   size_t m = band->m;
-  double *hits = work, *weight = work + m, *score = work + 2 * m, *fit = work + 3 * m;
-  double *times = work + 4 * m;
+  double *hits = work, *weight = work + m, *fit = work + 2 * m, *sign = work + 3 * m;
   for (size_t r = 0; r < count; r++) {
     uint64_t stream = gpc_stream(seed, purpose, first + r);
-    size_t kept = 0;
     memset(hits, 0, m * sizeof(double));
     memcpy(weight, band->weight, m * sizeof(double));
-    if (band->group && band->resample) {
-      draw_groups(band, stream, times, hits, weight);
-    } else {
-      if (band->group)
-        gpc_sign_draw(band->units, seed ^ purpose, first + r, 1, times);
-      draw_outcomes(band, stream, band->group ? times : NULL, hits);
-    }
-    for (size_t g = 0; g < m; g++) { /* scores of groups that were not drawn drop out */
-      if (weight[g] <= 0.0)
-        continue;
-      hits[kept] = hits[g];
-      weight[kept] = weight[g];
-      score[kept++] = band->score[g];
-    }
-    size_t blocks = gpc_pava_pool(kept, hits, weight, work_int);
+    if (band->group)
+      gpc_sign_draw(band->units, seed ^ purpose, first + r, 1, sign);
+    draw_outcomes(band, stream, band->group ? sign : NULL, hits);
+    size_t blocks = gpc_pava_pool(m, hits, weight, work_int);
     for (size_t b = 0; b < blocks; b++) {
-      size_t end = b + 1 < blocks ? (size_t)work_int[b + 1] : kept;
+      size_t end = b + 1 < blocks ? (size_t)work_int[b + 1] : m;
       for (size_t g = (size_t)work_int[b]; g < end; g++)
         fit[g] = fmin(fmax(hits[b] / weight[b], 0.0), 1.0);
     }
-    interpolate(kept, score, fit, points, at, out + r * points);
+    interpolate(m, band->score, fit, points, at, out + r * points);
     gpc_call_poll(poll, data);
   }
 }

@@ -114,9 +114,8 @@ typedef struct {
   /* Rows that depend on each other, or NULL: */
   const int *group;  /* [n], 1 .. units */
   size_t units;      /* number of groups */
-  const double *hit; /* [n], the outcomes 0 and 1 */
-  int resample;      /* draw groups with replacement; else residuals hit - prob keep or
-                      * change their sign, a group's together */
+  const double *hit; /* [n], the outcomes 0 and 1: residuals hit - prob keep or change
+                      * their sign, a group's together */
 } gpc_band;
 
 /* Doubles and ints of work space. */

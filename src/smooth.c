@@ -10,6 +10,9 @@
 #define GRID 13       /* lambdas looked at before the search is narrowed */
 #define DECADES 6.0   /* how far the grid reaches to each side, in powers of ten */
 #define NARROW 30     /* golden sections */
+#define SPREAD 21     /* lambdas that its uncertainty is integrated over, */
+#define BELOW 6.0     /* from so far below the best in log lambda */
+#define ABOVE 8.0     /* to so far above */
 
 gpc_status gpc_spline_make(size_t k, const double *knots, gpc_spline *spline) {
   double band[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX], d[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX];
@@ -175,6 +178,44 @@ static double balance(const problem *p) {
   return most_info(p) / penalty;
 }
 
+/* spread := sum over lambdas of their posterior probability times (covariance + the outer
+ * product of how far their beta is from the best). The prior of rho = log lambda follows from
+ * 1/sqrt(lambda) ~ Exp(1): log density -rho/2 - exp(-rho/2). */
+static void integrate(const problem *p, gpc_smooth *best, gpc_poll poll, void *data) {
+  size_t k = p->spline->k;
+  gpc_smooth one = *best;
+  double info[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX], inverse[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX];
+  double centre = log(best->lambda), top = -INFINITY, total = 0.0;
+  memset(best->spread, 0, k * k * sizeof(double));
+  for (int g = 0; g < SPREAD; g++) {
+    double rho = centre + ABOVE - (ABOVE + BELOW) * g / (SPREAD - 1);
+    if (newton(p, exp(rho), &one, info) == GPC_NOT_PD)
+      continue;
+    double weight = one.reml - 0.5 * rho - exp(-0.5 * rho);
+    if (weight > top) { /* what was summed before shrinks */
+      double shrink = exp(top - weight);
+      for (size_t i = 0; i < k * k; i++)
+        best->spread[i] *= shrink;
+      total *= shrink;
+      top = weight;
+    }
+    double share = exp(weight - top);
+    gpc_chol_inverse(k, one.cov, inverse);
+    for (size_t i = 0; i < k; i++)
+      for (size_t j = 0; j < k; j++)
+        best->spread[i + j * k] +=
+            share * (inverse[i + j * k] +
+                     (one.beta[i] - best->beta[i]) * (one.beta[j] - best->beta[j]));
+    total += share;
+    gpc_call_poll(poll, data);
+  }
+  if (total > 0.0)
+    for (size_t i = 0; i < k * k; i++)
+      best->spread[i] /= total;
+  else
+    memcpy(best->spread, best->cov, k * k * sizeof(double));
+}
+
 gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
                           const double *w, const double *h, double *work, gpc_poll poll,
                           void *data, gpc_smooth *fit) {
@@ -244,9 +285,12 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
   double inverse[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX];
   gpc_chol_inverse(k, fit->cov, inverse);
   memcpy(fit->cov, inverse, k * k * sizeof(double));
+  memcpy(fit->spread, inverse, k * k * sizeof(double));
   fit->edf = 0.0; /* trace of (X'WX + lambda S)^-1 X'WX */
   for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < k; j++)
       fit->edf += inverse[i + j * k] * info[j + i * k];
+  if (k > 2)
+    integrate(&p, fit, poll, data);
   return status;
 }

@@ -7,7 +7,8 @@
  * log-likelihood l, X the basis and W its curvature,
  *   lambda maximises  l(beta) - lambda/2 beta'S beta + (k - 2)/2 log lambda
  *                     - 1/2 log |X'WX + lambda S|
- * (Laplace's approximation; Wood, 2011), beta being the penalised estimate. */
+ * (Laplace's approximation; Wood, 2011), beta being the penalised estimate. Its uncertainty
+ * is integrated out on a grid, with 1/sqrt(lambda) exponential a priori. */
 #ifndef GPC_SMOOTH_H
 #define GPC_SMOOTH_H
 
@@ -33,6 +34,7 @@ void gpc_spline_row(const gpc_spline *spline, double x, double *row);
 typedef struct {
   double beta[GPC_SMOOTH_MAX];
   double cov[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX]; /* (X'WX + lambda S)^-1 [k x k] */
+  double spread[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX]; /* [k x k] about beta, lambda uncertain */
   double lambda, edf, reml;
   int iterations; /* Newton steps in all */
 } gpc_smooth;

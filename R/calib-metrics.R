@@ -99,6 +99,10 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
 metric_table <- function(forecast, how, clusters) {
   totals <- forecast_totals(forecast)
   slope <- measure_slope(forecast, clusters)
+  if (is.nan(slope$estimate) && is.finite(slope$t)) { # an impossible label is named by the log loss
+    warn_gpcalib("undefined", paste0("The calibration slope is undefined (NaN): all probabilities of a row are ",
+      "equal, or 0 and 1, in every row."))
+  }
   estimate <- c(
     class_accuracy = measure_accuracy(totals),
     log_loss = measure_log_loss(forecast, how$eps),

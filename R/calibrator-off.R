@@ -32,9 +32,9 @@ class_off <- function(object, data) {
   share <- w / sum(w)
   observed <- class_weights(labels, share, k)
   predicted <- as.vector(share %*% probs)
-  error <- sqrt(as.vector(share^2 %*% (probs * (1 - probs))))
+  error <- sqrt(pmax(0, as.vector(share^2 %*% (probs * (1 - probs))))) # rounding may pass 1
   # A method that is sure of all its rows has no error of its own: that of the frequency stands in.
-  error <- pmax(error, sqrt(sum(share^2) * observed * (1 - observed)), 1e-12)
+  error <- pmax(error, sqrt(sum(share^2) * pmax(0, observed * (1 - observed))), 1e-12)
   apart <- abs(predicted - observed) / error
   worst <- if (k == 2) 2L else which.max(apart)
   if (apart[worst] <= off_limit) return(NULL)

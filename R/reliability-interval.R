@@ -7,7 +7,7 @@
 #' @noRd
 bin_trials <- function(forecast, spec, type, table, clusters) {
   if (is.null(forecast$weights) && is.null(clusters)) return(table$n)
-  w <- if (is.null(forecast$weights)) rep(1, length(forecast$labels)) else forecast$weights
+  w <- if (is.null(forecast$weights)) rep(1, length(forecast$labels)) else forecast$weights / max(forecast$weights)
   problem <- cumsum(table$bin == 1)
   unlist(lapply(unique(problem), function(s) {
     part <- table[problem == s, ]

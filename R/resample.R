@@ -158,11 +158,14 @@ accuracy_interval <- function(rows, sums, level, clusters) {
 #' @param weight,hit of the rows or groups.
 #' @noRd
 effective_rows <- function(weight, hit, value, clusters) {
+  total <- sum(weight)
+  hit <- hit / max(weight) # squares must not overflow
+  weight <- weight / max(weight)
   plain <- sum(weight)^2 / sum(weight^2)
   if (is.null(clusters)) return(plain)
   spread <- value * (1 - value)
   error <- sum((hit - value * weight)^2) / sum(weight)^2 * clusters$count / max(clusters$count - 1, 1)
-  if (spread <= 0 || error <= 0) plain else min(spread / error, sum(weight))
+  if (spread <= 0 || error <= 0) plain else min(spread / error, total)
 }
 
 weights_of <- function(forecast) if (is.null(forecast$weights)) 1 else forecast$weights

@@ -23,6 +23,7 @@ finite_log_odds <- function(p) {
 #' @noRd
 effective_weights <- function(weights, n) {
   if (is.null(weights)) return(rep(1, n))
+  weights <- weights / max(weights) # squares must not overflow
   weights * sum(weights) / sum(weights^2)
 }
 

@@ -3,8 +3,8 @@
 
 off_limit <- 4 # standard errors
 off_names <- c("class", "observed", "predicted", "errors")
-off_scores <- 2e6 # so many scores are predicted at most, in rows spread evenly over the data
-off_rows <- c(1000, 20000)
+off_scores <- 5e5 # so many scores are predicted at most, in rows spread evenly over the data
+off_rows <- c(1000, 5000)
 
 # Named by print() when a class is off; the methods have an intercept for every class.
 shifting_methods <- c("calib_platt()", "calib_beta()")

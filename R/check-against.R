@@ -20,19 +20,12 @@ warn_against <- function(data, labels, arg) {
 #' Two classes: the mean probability of the second class, in its rows and in the others
 #' @noRd
 against_two <- function(data, arg) {
-  p <- data$scores[, 2]
-  if (data$input == "logits") p <- stats::plogis(p - data$scores[, 1])
-  w <- if (is.null(data$weights)) rep(1, length(p)) else data$weights
-  hit <- data$labels == 2L & w > 0
-  rest <- data$labels == 1L & w > 0
-  if (sum(hit) < against_rows || sum(rest) < against_rows) return()
-  part <- function(rows) {
-    share <- w[rows] / sum(w[rows])
-    mean <- sum(share * p[rows])
-    c(mean, sum(share^2 * (p[rows] - mean)^2))
-  }
-  high <- part(hit)
-  low <- part(rest)
+  weights <- data$weights
+  if (!is.null(weights)) weights <- weights / max(weights) # squares must not overflow
+  part <- .Call(C_two_means, data$scores, data$labels, weights, data$input == "logits")
+  if (min(part[1, ]) < against_rows) return()
+  low <- part[2:3, 1]
+  high <- part[2:3, 2]
   error <- sqrt(high[2] + low[2])
   if (!is.finite(error) || high[1] - low[1] >= against_limit * error - 1e-9) return() # rounding is none
   say <- function(x) format(x, digits = 2)

@@ -64,6 +64,7 @@ SEXP r_smooth_fit(SEXP knots, SEXP x, SEXP w, SEXP h);
 SEXP r_smooth_basis(SEXP knots, SEXP x);
 SEXP r_recal_fit(SEXP x, SEXP hit, SEXP weights, SEXP hold);
 SEXP r_concordance(SEXP x, SEXP hit, SEXP weights);
+SEXP r_two_means(SEXP z, SEXP labels, SEXP weights, SEXP logits);
 /* r_ova.c, r_curves.c, r_scaling.c */
 SEXP r_log_odds(SEXP z, SEXP logits, SEXP threads);
 SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads);
@@ -111,6 +112,7 @@ static const R_CallMethodDef calls[] = {
     CALL(smooth_basis, 2),
     CALL(recal_fit, 4),
     CALL(concordance, 3),
+    CALL(two_means, 4),
     CALL(log_odds, 3),
     CALL(ova_predict, 4),
     CALL(ova_map, 4),

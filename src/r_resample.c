@@ -45,8 +45,8 @@ SEXP r_sign_draw(SEXP units, SEXP seed, SEXP first, SEXP count) {
   return out;
 }
 
-/* The slope's log-likelihood without the labels, sum_n w_n log sum_k exp(a log p_nk), and its
- * first two derivatives at a. */
+/* The slope's log-likelihood without the labels, sum_n w_n log sum_k exp(a log p_nk), and
+ * its first two derivatives at a. */
 SEXP r_slope_at(SEXP forecast, SEXP a) {
   gpc_forecast f = r_forecast(forecast);
   SEXP out = PROTECT(Rf_allocVector(REALSXP, 3));
@@ -64,14 +64,15 @@ SEXP r_slope_rows(SEXP forecast) {
   return out;
 }
 
-/* sum_n w_n log p_ny with labels drawn from the probabilities, one value per replicate. */
+/* sum_n w_n log p_ny with labels drawn from the probabilities, one value per replicate.
+ */
 SEXP r_slope_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count) {
   gpc_forecast f = r_forecast(forecast);
   size_t reps = (size_t)r_count(count, "count");
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, 1, (int)reps));
   double *work = f.k > 2 ? r_work(2 * f.n * f.k) : r_work(3 * f.n);
-  gpc_slope_draw(&f, seed_of(seed), (size_t)r_count(first, "first"), reps, work, REAL(out),
-                 r_poll, NULL);
+  gpc_slope_draw(&f, seed_of(seed), (size_t)r_count(first, "first"), reps, work,
+                 REAL(out), r_poll, NULL);
   UNPROTECT(1);
   return out;
 }
@@ -136,9 +137,16 @@ SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP fit, SEXP groups, SEXP
   /* Any response will do: only the ties and their weights are wanted. */
   size_t m = gpc_pava_ties(n, x, x, f.weights, order, group_score, group_hits,
                            group_weight, tie);
-  gpc_band band = {.n = n, .prob = prob, .weights = weights, .tie = tie, .m = m,
-                   .score = group_score, .weight = group_weight, .group = NULL,
-                   .units = 0, .hit = NULL};
+  gpc_band band = {.n = n,
+                   .prob = prob,
+                   .weights = weights,
+                   .tie = tie,
+                   .m = m,
+                   .score = group_score,
+                   .weight = group_weight,
+                   .group = NULL,
+                   .units = 0,
+                   .hit = NULL};
   for (size_t i = 0; i < n; i++) {
     prob[i] = from[order[i]];
     if (weights)

@@ -21,9 +21,11 @@ static gpc_spline spline_of(SEXP knots) {
   return spline;
 }
 
-/* The smooth curve of cells x, w, h: list of beta, cov [k x k], lambda, edf, reml, status. */
+/* The smooth curve of cells x, w, h: list of beta, cov [k x k], lambda, edf, reml,
+ * status. */
 SEXP r_smooth_fit(SEXP knots, SEXP x, SEXP w, SEXP h) {
-  static const char *names[] = {"beta", "cov", "lambda", "edf", "reml", "status", "spread", ""};
+  static const char *names[] = {"beta", "cov",    "lambda", "edf",
+                                "reml", "status", "spread", ""};
   gpc_spline spline = spline_of(knots);
   gpc_smooth fit;
   R_xlen_t m = XLENGTH(x);
@@ -92,11 +94,25 @@ SEXP r_concordance(SEXP x, SEXP hit, SEXP weights) {
   SEXP out = PROTECT(r_named_list(names));
   SEXP influence = Rf_allocVector(REALSXP, n);
   SET_VECTOR_ELT(out, 1, influence);
-  double value = gpc_concordance(
-      (size_t)n, r_doubles(x, "x", n), r_integers(hit, "hit", n),
-      r_doubles_or_null(weights, "weights", n), REAL(influence),
-      R_alloc(gpc_concordance_work((size_t)n) + sizeof(double), 1));
+  double value =
+      gpc_concordance((size_t)n, r_doubles(x, "x", n), r_integers(hit, "hit", n),
+                      r_doubles_or_null(weights, "weights", n), REAL(influence),
+                      R_alloc(gpc_concordance_work((size_t)n) + sizeof(double), 1));
   SET_VECTOR_ELT(out, 0, Rf_ScalarReal(value));
+  UNPROTECT(1);
+  return out;
+}
+
+/* gpc_two_means(): a 3 x 2 matrix. */
+SEXP r_two_means(SEXP z, SEXP labels, SEXP weights, SEXP logits) {
+  size_t n, k;
+  const double *scores = r_matrix(z, "z", &n, &k);
+  if (k != 2)
+    Rf_error("internal error: 'z' has not two columns");
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, 3, 2));
+  gpc_two_means(n, scores, r_codes(labels, "labels", n, 2),
+                r_doubles_or_null(weights, "weights", (R_xlen_t)n),
+                r_flag(logits, "logits"), REAL(out));
   UNPROTECT(1);
   return out;
 }

@@ -98,7 +98,8 @@ void gpc_boot_draw(size_t n, const double *rows, uint64_t seed, size_t first,
 /* Signs of groups -------------------------------------------------------------------
  */
 
-#define DRAW_SIGN (UINT64_C(1) << 41) /* beyond the purposes of bands, one for each class */
+#define DRAW_SIGN                                                                        \
+  (UINT64_C(1) << 41) /* beyond the purposes of bands, one for each class */
 
 void gpc_sign_draw(size_t n, uint64_t seed, size_t first, size_t count, double *out) {
   for (size_t r = 0; r < count; r++) {

@@ -43,14 +43,15 @@ enum {
   GPC_BOOT_SUMS = GPC_BOOT_FIRST + 3 * GPC_BOOT_PAIRS /* how many all are */
 };
 
-/* Measures are ratios of sums, sum_i a_i / sum_i b_i: the log loss and the Brier score over
- * the weight, overconfidence over the wrong rows, underconfidence over the right ones, and
- * the signed gap (over - under) over the weight, in this order. Products a a, a b, b b of
- * pair p stand at GPC_BOOT_FIRST + 3 p: they give the standard error of the ratio. */
+/* Measures are ratios of sums, sum_i a_i / sum_i b_i: the log loss and the Brier score
+ * over the weight, overconfidence over the wrong rows, underconfidence over the right
+ * ones, and the signed gap (over - under) over the weight, in this order. Products a a, a
+ * b, b b of pair p stand at GPC_BOOT_FIRST + 3 p: they give the standard error of the
+ * ratio. */
 
-/* Fills rows [GPC_BOOT_SUMS x units]. A unit is a row (group NULL, units = n), or all rows
- * with the same group [n], 1 .. units. Rows of weight zero are all zero. Probabilities
- * below eps count as eps in the log loss. */
+/* Fills rows [GPC_BOOT_SUMS x units]. A unit is a row (group NULL, units = n), or all
+ * rows with the same group [n], 1 .. units. Rows of weight zero are all zero.
+ * Probabilities below eps count as eps in the log loss. */
 void gpc_boot_rows(const gpc_forecast *f, double eps, const int *group, size_t units,
                    double *rows);
 
@@ -94,10 +95,11 @@ void gpc_null_draw(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null *nu
                    uint64_t seed, size_t first, size_t count, double *out, gpc_poll poll,
                    void *data);
 
-/* The same for rows that depend on each other within groups: residuals (hit - probability) of
- * a whole group keep their sign or all change it, with probability 1/2 (a wild bootstrap under
- * calibration). group [n], 1 .. units, in the order of the rows as `null` has them (sorted
- * by predicted class for "top_label"). sign [units] is work space. */
+/* The same for rows that depend on each other within groups: residuals (hit -
+ * probability) of a whole group keep their sign or all change it, with probability 1/2 (a
+ * wild bootstrap under calibration). group [n], 1 .. units, in the order of the rows as
+ * `null` has them (sorted by predicted class for "top_label"). sign [units] is work
+ * space. */
 void gpc_null_wild(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null *null,
                    const int *group, size_t units, double *sign, uint64_t seed,
                    size_t first, size_t count, double *out, gpc_poll poll, void *data);
@@ -122,8 +124,8 @@ typedef struct {
 size_t gpc_band_work(const gpc_band *band);
 size_t gpc_band_work_int(const gpc_band *band);
 
-/* The fit at each point of at [points], linear between the scores and constant outside, goes
- * to out [points x count]. purpose: GPC_DRAW_BAND + k. */
+/* The fit at each point of at [points], linear between the scores and constant outside,
+ * goes to out [points x count]. purpose: GPC_DRAW_BAND + k. */
 void gpc_band_draw(const gpc_band *band, size_t points, const double *at, uint64_t seed,
                    uint64_t purpose, size_t first, size_t count, double *work,
                    int *work_int, double *out, gpc_poll poll, void *data);

@@ -3,7 +3,8 @@
 #include "resample.h"
 #include <math.h>
 
-#define DRAW_SLOPE (UINT64_C(1) << 40) /* beyond the purposes of bands, one for each class */
+#define DRAW_SLOPE                                                                       \
+  (UINT64_C(1) << 40) /* beyond the purposes of bands, one for each class */
 #define POLL_ROWS 65536
 
 /* log of the sum of p^a over the classes of row i, with mean and variance of log p under
@@ -25,7 +26,8 @@ static void row_moments(const gpc_forecast *f, size_t i, double a, double *out) 
   out[2] = fmax(second / sum - first * first, 0.0);
 }
 
-void gpc_slope_at(const gpc_forecast *f, double a, double *out, gpc_poll poll, void *data) {
+void gpc_slope_at(const gpc_forecast *f, double a, double *out, gpc_poll poll,
+                  void *data) {
   double row[3];
   out[0] = out[1] = out[2] = 0.0;
   for (size_t i = 0; i < f->n; i++) {

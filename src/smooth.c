@@ -1,18 +1,18 @@
-/* smooth.c: see smooth.h. Natural cubic splines by their values at knots: Green and Silverman
- * (1994, section 2.1). */
+/* smooth.c: see smooth.h. Natural cubic splines by their values at knots: Green and
+ * Silverman (1994, section 2.1). */
 #include "smooth.h"
 #include "linalg.h"
 #include <math.h>
 #include <string.h>
 
-#define MAX_STEPS 60  /* Newton steps for one lambda */
-#define TOL 1e-10     /* decrease of the penalised deviance, relative, at which they stop */
-#define GRID 13       /* lambdas looked at before the search is narrowed */
-#define DECADES 6.0   /* how far the grid reaches to each side, in powers of ten */
-#define NARROW 30     /* golden sections */
-#define SPREAD 21     /* lambdas that its uncertainty is integrated over, */
-#define BELOW 6.0     /* from so far below the best in log lambda */
-#define ABOVE 8.0     /* to so far above */
+#define MAX_STEPS 60 /* Newton steps for one lambda */
+#define TOL 1e-10   /* decrease of the penalised deviance, relative, at which they stop */
+#define GRID 13     /* lambdas looked at before the search is narrowed */
+#define DECADES 6.0 /* how far the grid reaches to each side, in powers of ten */
+#define NARROW 30   /* golden sections */
+#define SPREAD 21   /* lambdas that its uncertainty is integrated over, */
+#define BELOW 6.0   /* from so far below the best in log lambda */
+#define ABOVE 8.0   /* to so far above */
 
 gpc_status gpc_spline_make(size_t k, const double *knots, gpc_spline *spline) {
   double band[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX], d[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX];
@@ -55,7 +55,8 @@ void gpc_spline_row(const gpc_spline *spline, double x, double *row) {
   size_t k = spline->k, low = 0, high = k - 1;
   const double *t = spline->knots, *f = spline->second;
   memset(row, 0, k * sizeof(double));
-  if (x < t[0] || x > t[k - 1]) { /* linear beyond the knots, whose second derivative is 0 */
+  if (x < t[0] ||
+      x > t[k - 1]) { /* linear beyond the knots, whose second derivative is 0 */
     size_t end = x < t[0] ? 0 : k - 1, next = x < t[0] ? 1 : k - 2;
     double h = t[next] - t[end], step = x - t[end];
     /* slope at the end: (beta_next - beta_end)/h - h delta_next/6 */
@@ -179,8 +180,8 @@ static double balance(const problem *p) {
 }
 
 /* spread := sum over lambdas of their posterior probability times (covariance + the outer
- * product of how far their beta is from the best). The prior of rho = log lambda follows from
- * 1/sqrt(lambda) ~ Exp(1): log density -rho/2 - exp(-rho/2). */
+ * product of how far their beta is from the best). The prior of rho = log lambda follows
+ * from 1/sqrt(lambda) ~ Exp(1): log density -rho/2 - exp(-rho/2). */
 static void integrate(const problem *p, gpc_smooth *best, gpc_poll poll, void *data) {
   size_t k = p->spline->k;
   gpc_smooth one = *best;
@@ -240,7 +241,8 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
   if (k == 2) {
     status = newton(&p, 1.0, fit, info);
   } else {
-    /* A grid in log lambda from smooth to rough, each from the last, then golden sections. */
+    /* A grid in log lambda from smooth to rough, each from the last, then golden
+     * sections. */
     double centre = log(balance(&p)), step = 2.0 * DECADES * log(10.0) / (GRID - 1);
     double best = -INFINITY, at = centre;
     for (int g = 0; g < GRID; g++) {

@@ -2,13 +2,13 @@
  * the log-odds, its smoothness chosen by restricted maximum likelihood.
  *
  * The spline is given by its values beta [k] at the knots t_1 < ... < t_k, linear beyond
- * them. Penalty: lambda times the integral of its squared second derivative, beta' S beta,
- * so that a large lambda gives a straight line, the usual recalibration. With the
+ * them. Penalty: lambda times the integral of its squared second derivative, beta' S
+ * beta, so that a large lambda gives a straight line, the usual recalibration. With the
  * log-likelihood l, X the basis and W its curvature,
  *   lambda maximises  l(beta) - lambda/2 beta'S beta + (k - 2)/2 log lambda
  *                     - 1/2 log |X'WX + lambda S|
- * (Laplace's approximation; Wood, 2011), beta being the penalised estimate. Its uncertainty
- * is integrated out on a grid, with 1/sqrt(lambda) exponential a priori. */
+ * (Laplace's approximation; Wood, 2011), beta being the penalised estimate. Its
+ * uncertainty is integrated out on a grid, with 1/sqrt(lambda) exponential a priori. */
 #ifndef GPC_SMOOTH_H
 #define GPC_SMOOTH_H
 
@@ -24,8 +24,8 @@ typedef struct {
   double penalty[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX]; /* S [k x k] */
 } gpc_spline;
 
-/* The spline with these knots, ascending; 2 <= k <= GPC_SMOOTH_MAX. GPC_NOT_PD for knots that
- * cannot be told apart. */
+/* The spline with these knots, ascending; 2 <= k <= GPC_SMOOTH_MAX. GPC_NOT_PD for knots
+ * that cannot be told apart. */
 gpc_status gpc_spline_make(size_t k, const double *knots, gpc_spline *spline);
 
 /* row [k]: the value of each basis function at x. */
@@ -34,7 +34,8 @@ void gpc_spline_row(const gpc_spline *spline, double x, double *row);
 typedef struct {
   double beta[GPC_SMOOTH_MAX];
   double cov[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX]; /* (X'WX + lambda S)^-1 [k x k] */
-  double spread[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX]; /* [k x k] about beta, lambda uncertain */
+  double
+      spread[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX]; /* [k x k] about beta, lambda uncertain */
   double lambda, edf, reml;
   int iterations; /* Newton steps in all */
 } gpc_smooth;

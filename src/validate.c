@@ -15,7 +15,8 @@ static double recal_pass(size_t n, const double *x, const int *hit, const double
   for (size_t i = 0; i < n; i++) {
     double weight = w ? w[i] : 1.0, eta = a + b * x[i];
     double e = exp(-fabs(eta)), q = eta > 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
-    double r = weight * ((hit[i] ? 1.0 : 0.0) - q), v = weight * e / ((1.0 + e) * (1.0 + e));
+    double r = weight * ((hit[i] ? 1.0 : 0.0) - q),
+           v = weight * e / ((1.0 + e) * (1.0 + e));
     value += weight * ((hit[i] ? eta : 0.0) - (eta > 0.0 ? eta : 0.0) - log1p(e));
     gradient[0] += r;
     gradient[1] += r * x[i];
@@ -118,4 +119,27 @@ double gpc_concordance(size_t n, const double *x, const int *hit, const double *
   for (size_t i = 0; i < n; i++)
     influence[i] = (w ? w[i] : 1.0) * (influence[i] - share) / (hit[i] ? events : others);
   return share;
+}
+
+void gpc_two_means(size_t n, const double *z, const int *label, const double *w,
+                   int logits, double *out) {
+  /* Sums of 1 (rows with weight), w, w p, w^2, w^2 p and w^2 p^2, of either kind. */
+  double sum[2][6] = {{0}};
+  for (size_t i = 0; i < n; i++) {
+    double p = logits ? 1.0 / (1.0 + exp(z[i] - z[n + i])) : z[n + i];
+    double weight = w ? w[i] : 1.0, *to = sum[label[i] == 2];
+    to[0] += weight > 0.0;
+    to[1] += weight;
+    to[2] += weight * p;
+    to[3] += weight * weight;
+    to[4] += weight * weight * p;
+    to[5] += weight * weight * p * p;
+  }
+  for (int kind = 0; kind < 2; kind++) {
+    double *from = sum[kind], *to = out + 3 * kind, mean = from[2] / from[1];
+    to[0] = from[0];
+    to[1] = mean;
+    to[2] = fmax(0.0, from[5] - 2.0 * mean * from[4] + mean * mean * from[3]) /
+            (from[1] * from[1]);
+  }
 }

@@ -166,19 +166,29 @@ static void group_rows(void) {
   for (int s = 0; s < GPC_BOOT_FIRST; s++) {
     CHECK_NEAR(sums[s], rows[GPC_BOOT_SUMS + s], 1e-15);
     CHECK_NEAR(sums[GPC_BOOT_SUMS + s],
-               rows[s] + rows[2 * GPC_BOOT_SUMS + s] + rows[3 * GPC_BOOT_SUMS + s], 1e-14);
+               rows[s] + rows[2 * GPC_BOOT_SUMS + s] + rows[3 * GPC_BOOT_SUMS + s],
+               1e-14);
   }
   double *second = sums + GPC_BOOT_SUMS;
   CHECK_NEAR(second[GPC_BOOT_FIRST + 1], second[GPC_BOOT_LOSS] * 3.0, 1e-14);
 }
 
-/* Bands: outcomes that are certain give themselves; replicates do not depend on the start. */
+/* Bands: outcomes that are certain give themselves; replicates do not depend on the
+ * start. */
 static void bands(void) {
   double prob[4] = {0, 0, 1, 1}, score[4] = {.1, .2, .6, .9}, weight[4] = {1, 1, 1, 1};
   double hit[4] = {0, 1, 0, 1}, at[3] = {.1, .4, .95}, out[30], part[6];
   int tie[4] = {0, 1, 2, 3}, group[4] = {1, 2, 2, 1};
-  gpc_band band = {.n = 4, .prob = prob, .weights = NULL, .tie = tie, .m = 4, .score = score,
-                   .weight = weight, .group = NULL, .units = 0, .hit = NULL};
+  gpc_band band = {.n = 4,
+                   .prob = prob,
+                   .weights = NULL,
+                   .tie = tie,
+                   .m = 4,
+                   .score = score,
+                   .weight = weight,
+                   .group = NULL,
+                   .units = 0,
+                   .hit = NULL};
   double *work = malloc((gpc_band_work(&band) + 2) * sizeof *work);
   int *ints = malloc(gpc_band_work_int(&band) * sizeof *ints);
   gpc_band_draw(&band, 3, at, 5, 9, 0, 10, work, ints, out, NULL, NULL);
@@ -235,7 +245,8 @@ static void null_draws(gpc_ece_type type, int mass, const double *weights) {
   CHECK(memcmp(out + 8, part, sizeof part) == 0);
   for (int r = 0; r < 6; r++)
     CHECK(out[2 * r] >= 0.0 && out[2 * r] <= out[2 * r + 1] && out[2 * r + 1] <= 1.0);
-  /* One group: its residuals keep or change their sign, and the error stays what it is. */
+  /* One group: its residuals keep or change their sign, and the error stays what it is.
+   */
   int group[4] = {1, 1, 1, 1};
   double sign[1];
   gpc_null_wild(&f, &spec, &null, group, 1, sign, 3, 0, 6, out, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_smooth.c: splines, the smooth curve, recalibration, pairs in order, and the slope. */
+/* test_smooth.c: splines, the smooth curve, recalibration, pairs in order, and the slope.
+ */
 #include "ctest.h"
 #include "slope.h"
 #include "smooth.h"
@@ -113,8 +114,22 @@ static void order(void) {
   free(work);
 }
 
+static void two_means(void) {
+  double z[] = {.9, .4, .8, .1, .6, .2}, w[] = {1, 2, 1}, out[6];
+  int label[] = {2, 1, 2};
+  gpc_two_means(3, z, label, w, 0, out);
+  CHECK(out[0] == 1.0 && out[3] == 2.0);
+  CHECK_NEAR(out[1], .6, 1e-15);
+  CHECK_NEAR(out[4], .15, 1e-15);
+  CHECK_NEAR(out[2], 0.0, 1e-15);
+  CHECK_NEAR(out[5], 2 * .05 * .05 / 4, 1e-15);
+  gpc_two_means(3, z, label, NULL, 1, out);
+  CHECK_NEAR(out[1], 1.0 / (1.0 + exp(.4 - .6)), 1e-15);
+}
+
 static void slope(void) {
-  double probs[] = {.5, .2, 1, .3, .3, 0, .2, .5, 0}, conf[] = {.5, .5, 1}, at[3], rows[3];
+  double probs[] = {.5, .2, 1, .3, .3, 0, .2, .5, 0}, conf[] = {.5, .5, 1}, at[3],
+         rows[3];
   int labels[] = {1, 3, 1}, pred[] = {1, 3, 1};
   gpc_forecast f = {3, 3, probs, labels, conf, pred, NULL};
   gpc_slope_at(&f, 1.0, at, NULL, NULL);
@@ -137,6 +152,7 @@ int main(void) {
   curve();
   line();
   order();
+  two_means();
   slope();
   return CTEST_END();
 }

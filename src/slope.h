@@ -1,4 +1,5 @@
-/* slope.h: the calibration slope of any number of classes, and its likelihood-ratio test.
+/* slope.h: the calibration slope of any number of classes, and its likelihood-ratio test:
+ * eq. (32) of the methods vignette.
  *
  * With z = log p the probabilities softmax(a z) contain the forecast at a = 1. Their
  * log-likelihood is a T - A(a), with T = sum_n w_n z_{n,y} all that it knows of the

@@ -7,8 +7,9 @@
  * log-likelihood l, X the basis and W its curvature,
  *   lambda maximises  l(beta) - lambda/2 beta'S beta + (k - 2)/2 log lambda
  *                     - 1/2 log |X'WX + lambda S|
- * (Laplace's approximation; Wood, 2011), beta being the penalised estimate. Its
- * uncertainty is integrated out on a grid, with 1/sqrt(lambda) exponential a priori. */
+ * (Laplace's approximation; Wood, 2011; eq. 31 of the methods vignette), beta being the
+ * penalised estimate. Its uncertainty is integrated out on a grid, with 1/sqrt(lambda)
+ * exponential a priori. */
 #ifndef GPC_SMOOTH_H
 #define GPC_SMOOTH_H
 

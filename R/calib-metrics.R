@@ -6,32 +6,51 @@
 #' one data frame; on request with intervals, and with the range of the calibration errors that a
 #' calibrated forecast would show.
 #'
-#' With `conf_level`, measures that are made of means get a percentile bootstrap interval over rows
-#' (weights travel with their rows): `conf.low`, `conf.high`. The calibration errors do not, because
-#' resampling adds to their bias: the interval can miss the estimate itself. They are compared with
-#' what calibration would give instead. Labels are drawn from the probabilities, `replicates`
-#' times, and `null.low`, `null.high` are the quantiles of the error that hold a share `conf_level`
-#' of these; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
-#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small one speaks
-#' against calibration. Sharpness is a sum, not a mean, and gets no interval.
+#' With `conf_level`, measures that are made of means get an interval (`conf.low`, `conf.high`): accuracy
+#' Wilson's, with \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} for the number of rows when there are weights; log
+#' loss, Brier score, over- and underconfidence and the gap one by the bootstrap-t, which studentises each
+#' replicate and so follows the skewness that rare errors bring. Where the rows hold too few errors for any
+#' interval to be true there is none, and a warning of class `gpcalib_warning_few`: fewer than 10 wrong
+#' or right rows for losses and gap, fewer than 30 wrong (right) ones for over- (under-) confidence.
+#' The gap is an absolute value: its interval is that of the signed gap without the sign, so that it begins
+#' at 0 when both signs are possible. Accuracy, gap, over- and underconfidence always refer to the most
+#' likely class, whatever `type` says.
 #'
-#' The confidence gap is an absolute value: its interval is that of the signed gap without the
-#' sign, so that it begins at 0 when both signs are possible. Over- and underconfidence get an
-#' interval only when at least five rows are wrong (correct). Accuracy, gap, over- and
-#' underconfidence always refer to the most likely class, whatever `type` says.
+#' The calibration errors have no interval, because resampling adds to their bias: it could miss the
+#' estimate itself. They are compared with what calibration would give instead. Labels are drawn from the
+#' probabilities, `replicates` times, and `null.low`, `null.high` are the quantiles of the error that hold a
+#' share `conf_level` of these; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
+#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small one speaks
+#' against calibration.
+#'
+#' `calib_slope` is the slope a by which the log-probabilities would have to be multiplied,
+#' \eqn{\mathrm{softmax}(a \log p)}{softmax(a log p)} by maximum likelihood: 1 for a calibrated forecast, less
+#' for an overconfident one. Its interval is Wald's with a robust error, its p-value that of the
+#' likelihood-ratio test of a = 1, by the same kind of draws. It is the more powerful test where a forecast is
+#' over- or underconfident throughout: with two classes, 500 rows and a slope of 1.25 it found the error in
+#' two thirds of simulated cases, ECE in a third, and MCE in no more than chance. The p-value of MCE says almost
+#' nothing: it looks at the emptiest bin.
+#'
+#' With `groups` (patients, days, blocks of time), rows of a group may depend on each other: the bootstrap draws
+#' whole groups, and under calibration it is the residuals of a whole group that change their sign or not
+#' (a wild bootstrap), instead of labels drawn row by row.
 #'
 #' Resampling is governed by [set.seed()]: it uses two numbers of R's generator as the seed of its
 #' own, which has one stream per replicate.
 #'
 #' @inheritParams ece
 #' @param ... Passed on to [ece()] and, as far as it has them, [mce()]: `bins`, `norm`, `binning`,
-#'   `estimator`, `type`, `event`, `debias`.
+#'   `estimator`, `type`, `event`, `event_level`, `debias`. For `print()`: to [print.data.frame()].
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
 #' @param replicates How often to resample, at least 20.
 #' @param eps Passed on to [log_loss()].
-#' @return A data frame with one row per measure and the columns `measure` (the name of its
+#' @param truth,estimate Instead of `labels`, when `probs` is a data frame: the column with the true classes, and
+#'   the columns with the probabilities (`starts_with(".pred_")` when left out), as in [calib_fit()]. `weights`, `by`
+#'   and `groups` may then be columns, too.
+#' @param groups `NULL`, or one value per row: rows with the same value may depend on each other.
+#' @return A data frame of class `calib_metrics` with one row per measure and the columns `measure` (the name of its
 #'   function), `estimate`, `conf.low`, `conf.high`, `null.low`, `null.high`, `p.value`; `NA` where
-#'   a column does not apply. An undefined measure is `NaN`, an infinite one `Inf`, with a warning
+#'   a column does not apply. With `by` there is one such row for each of its values, and a first column `by`. An undefined measure is `NaN`, an infinite one `Inf`, with a warning
 #'   (see [overconfidence()] and [log_loss()]).
 #' @seealso [ece()], [over_underconfidence], [scores] for the definitions.
 #' @references
@@ -41,39 +60,105 @@
 #' # Nine in ten claimed, three in four achieved
 #' p <- rep(.9, 200)
 #' y <- rep(1:0, c(150, 50))
-#' calib_metrics(p, y, bins = 15)
+#' calib_metrics(p, y)
 #' set.seed(1)
-#' calib_metrics(p, y, bins = 15, conf_level = .95, replicates = 200)
+#' calib_metrics(p, y, conf_level = .95, replicates = 200)
 #' @export
 calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 1000, eps = 0,
-                          weights = NULL) {
+                          weights = NULL, by = NULL, groups = NULL, truth, estimate) {
+  columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
+  if (!is.null(columns)) {
+    probs <- columns$probs
+    labels <- columns$labels
+    weights <- columns$more$weights
+    by <- columns$more$by
+    groups <- columns$more$groups
+  }
   forecast <- check_forecast(probs, labels, weights)
   eps <- check_number(eps, "eps", 0, 1)
   specs <- metric_specs(forecast$classes, ...)
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)
   replicates <- check_count(replicates, "replicates", 20)
+  clusters <- check_clusters(groups, nrow(forecast$probs))
+  how <- list(specs = specs, level = conf_level, replicates = replicates, eps = eps)
+  table <- if (is.null(by)) {
+    if (!is.null(conf_level)) warn_clusters(clusters)
+    metric_table(forecast, how, clusters)
+  } else {
+    rows <- rows_by(check_by(by, nrow(forecast$probs)))
+    bind_groups(lapply(names(rows), function(name) {
+      metric_table(forecast_rows(forecast, rows[[name]], name), how, cluster_rows(clusters, rows[[name]]))
+    }), names(rows))
+  }
+  structure(table, type = ece_types[specs$ece$type + 1], conf_level = conf_level,
+    class = c("calib_metrics", "data.frame"))
+}
 
+#' All measures of one forecast, or of one group of its rows
+#' @noRd
+metric_table <- function(forecast, how, clusters) {
   totals <- forecast_totals(forecast)
+  slope <- measure_slope(forecast, clusters)
+  if (is.nan(slope$estimate) && is.finite(slope$t)) { # an impossible label is named by the log loss
+    warn_gpcalib("undefined", paste0("The calibration slope is undefined (NaN): all probabilities of a row are ",
+      "equal, or 0 and 1, in every row."))
+  }
   estimate <- c(
     class_accuracy = measure_accuracy(totals),
-    log_loss = measure_log_loss(forecast, eps),
+    log_loss = measure_log_loss(forecast, how$eps),
     brier_score = measure_brier(forecast),
-    ece = .Call(C_ece, forecast, specs$ece),
-    mce = .Call(C_ece, forecast, specs$mce),
+    ece = measure_ece(forecast, how$specs$ece),
+    mce = .Call(C_ece, forecast, how$specs$mce),
     overconfidence = measure_overconfidence(totals),
     underconfidence = measure_underconfidence(totals),
     confidence_gap = measure_gap(totals),
-    sharpness = measure_sharpness(forecast)
+    sharpness = measure_sharpness(forecast),
+    calib_slope = slope$estimate
   )
   table <- data.frame(
     measure = names(estimate), estimate = unname(estimate),
     conf.low = NA_real_, conf.high = NA_real_, null.low = NA_real_, null.high = NA_real_,
     p.value = NA_real_
   )
-  if (is.null(conf_level)) return(table)
+  if (is.null(how$level)) return(table)
   seed <- draw_seed()
-  table <- add_bootstrap(table, forecast, conf_level, replicates, seed, eps = eps)
-  add_null(table, forecast, specs$ece, conf_level, replicates, seed)
+  table <- add_bootstrap(table, forecast, how$level, how$replicates, seed, eps = how$eps,
+    clusters = clusters)
+  table <- add_null(table, forecast, how$specs$ece, how$level, how$replicates, seed, clusters = clusters)
+  add_slope(table, forecast, slope, how$level, how$replicates, seed, clusters)
+}
+
+#' @param x A table of measures.
+#' @param digits How many decimals to print.
+#' @rdname calib_metrics
+#' @export
+print.calib_metrics <- function(x, digits = 4, ...) {
+  table <- as.data.frame(x)
+  if (!is.null(attr(x, "type")) && "measure" %in% names(table)) {
+    cat("Measures of a forecast", if (attr(x, "type") != "confidence") {
+      paste0(" (ece, mce: ", attr(x, "type"), ")")
+    }, if (!is.null(attr(x, "conf_level"))) {
+      paste0("; ", say_level(attr(x, "conf_level")), " intervals, ranges under calibration")
+    }, "\n", sep = "")
+  }
+  numbers <- names(table)[vapply(table, is.double, NA)]
+  for (name in numbers) {
+    values <- table[[name]]
+    if (all(is.na(values) & !is.nan(values)) && nrow(table)) {
+      table[[name]] <- NULL
+      next
+    }
+    text <- formatC(values, digits = digits, format = "f")
+    table[[name]] <- ifelse(is.na(values) & !is.nan(values), "", text)
+  }
+  print(table, row.names = FALSE, ...)
+  invisible(x)
+}
+
+#' @export
+as.data.frame.calib_metrics <- function(x, ...) {
+  attributes(x) <- c(attributes(x)[c("names", "row.names")], class = "data.frame")
+  x
 }
 
 #' Arguments in `...` as the descriptions of the two calibration errors
@@ -105,103 +190,3 @@ check_level <- function(x, arg = "conf_level") {
   x
 }
 
-# Resampling ------------------------------------------------------------------------------
-
-#' Two draws of R's generator, to seed ours
-#' @noRd
-draw_seed <- function() floor(stats::runif(2) * 2^32)
-
-#' Run `draw(first, count)`, which returns a column per replicate, over all replicates
-#'
-#' In chunks of about half a second, so that a progress bar can show in between; what comes out
-#' does not depend on them. `chunk` fixes their size, for tests.
-#' @noRd
-draw_replicates <- function(draw, replicates, chunk = NULL) {
-  clock <- function() proc.time()[["elapsed"]]
-  start <- clock()
-  size <- if (is.null(chunk)) 1L else chunk
-  parts <- list()
-  done <- 0L
-  bar <- NULL
-  on.exit(if (!is.null(bar)) close(bar))
-  while (done < replicates) {
-    before <- clock()
-    count <- as.integer(min(size, replicates - done))
-    parts[[length(parts) + 1]] <- draw(done, count)
-    done <- done + count
-    if (is.null(chunk)) {
-      size <- min(10 * size, max(1, floor(0.5 * count / max(clock() - before, 1e-3))))
-    }
-    if (is.null(bar) && interactive() && done < replicates && clock() - start > 2) {
-      bar <- utils::txtProgressBar(max = replicates, style = 3)
-    }
-    if (!is.null(bar)) utils::setTxtProgressBar(bar, done)
-  }
-  do.call(cbind, parts)
-}
-
-#' The quantiles that hold the middle `level` of x; NA when nothing is left of it
-#' @noRd
-middle_range <- function(x, level) {
-  x <- x[!is.na(x)]
-  if (!length(x)) return(c(NA_real_, NA_real_))
-  stats::quantile(x, c((1 - level) / 2, (1 + level) / 2), names = FALSE)
-}
-
-add_bootstrap <- function(table, forecast, level, replicates, seed, chunk = NULL, eps = 0) {
-  rows <- .Call(C_boot_rows, forecast, eps)
-  draw <- function(first, count) .Call(C_boot_draw, rows, seed, first, count)
-  sums <- draw_replicates(draw, replicates, chunk)
-  totals <- list(weight = sums[1, ], right = sums[2, ], over = sums[3, ], under = sums[4, ],
-    wrong = sums[7, ])
-  drawn <- list(
-    class_accuracy = measure_accuracy(totals),
-    log_loss = sums[5, ] / totals$weight,
-    brier_score = sums[6, ] / totals$weight,
-    overconfidence = measure_overconfidence(totals, warn = FALSE),
-    underconfidence = measure_underconfidence(totals, warn = FALSE),
-    confidence_gap = measure_signed_gap(totals)
-  )
-  wrong <- sum(forecast$pred != forecast$labels & weights_of(forecast) > 0)
-  right <- sum(forecast$pred == forecast$labels & weights_of(forecast) > 0)
-  if (wrong < few_rows) drawn$overconfidence <- NULL
-  if (right < few_rows) drawn$underconfidence <- NULL
-  for (name in names(drawn)) {
-    row <- match(name, table$measure)
-    ends <- middle_range(drawn[[name]], level)
-    if (name == "confidence_gap") ends <- without_sign(ends)
-    table[row, c("conf.low", "conf.high")] <- ends
-  }
-  table
-}
-
-few_rows <- 5 # fewer rows than this say nothing of the spread of their mean
-
-weights_of <- function(forecast) if (is.null(forecast$weights)) 1 else forecast$weights
-
-#' The interval of |x| from that of x
-#' @noRd
-without_sign <- function(ends) {
-  if (anyNA(ends)) return(ends)
-  c(if (ends[1] <= 0 && ends[2] >= 0) 0 else min(abs(ends)), max(abs(ends)))
-}
-
-add_null <- function(table, forecast, spec, level, replicates, seed, chunk = NULL) {
-  if (spec$bins * as.double(length(forecast$classes)) > .Machine$integer.max) { # cells are ints
-    stop_input("bins", "is too large for so many classes", "Ask for fewer bins.")
-  }
-  observed <- NULL
-  draw <- function(first, count) {
-    # The first column is the error observed, summed in the same order: ties are exact.
-    out <- .Call(C_null_draw, forecast, spec, seed, first, count)
-    observed <<- out[, 1]
-    out[, -1, drop = FALSE]
-  }
-  drawn <- draw_replicates(draw, replicates, chunk)
-  for (i in 1:2) {
-    row <- match(c("ece", "mce")[i], table$measure)
-    table[row, c("null.low", "null.high")] <- middle_range(drawn[i, ], level)
-    table$p.value[row] <- (1 + sum(drawn[i, ] >= observed[i])) / (replicates + 1)
-  }
-  table
-}

@@ -3,10 +3,10 @@
 #' Logistic regression of the label on the score s:
 #' \deqn{v(s) = \frac{1}{1 + \exp(-(a s + b))}.}{v(s) = 1 / (1 + exp(-(a s + b))).}
 #'
-#' For logits s is the log-odds of the class, \eqn{\log p_k/(1 - p_k)}{log p_k/(1 - p_k)} (for two
-#' classes the difference of the logits, or the vector that was given); for probabilities it is the
-#' probability itself, or with `scale = "logit"` its log-odds, which is the better choice when they
-#' come from a model that estimates probabilities. Log-odds that are infinite (of exact zeros and ones)
+#' The score s is the log-odds of the class, \eqn{\log p_k/(1 - p_k)}{log p_k/(1 - p_k)} (for two
+#' classes the difference of the logits, or the vector that was given); for probabilities `scale = "score"`
+#' takes the probability itself, as version 0.1 did, which is a good choice for scores that merely lie
+#' between 0 and 1. Log-odds that are infinite (of exact zeros and ones)
 #' count as the most extreme finite ones among the calibration scores of the class; if there are fewer
 #' than ten of those, as odds of 1 to N + 1 where that is farther. New scores beyond count as that
 #' limit. Where none occurred in calibration, probabilities are limited to
@@ -33,8 +33,8 @@
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_temperature
 #' @param targets `"smoothed"` targets or the `"raw"` labels.
-#' @param scale For probabilities: whether to use them as they are (`"score"`) or their log-odds
-#'   (`"logit"`). Logits always give log-odds.
+#' @param scale For probabilities: whether to use their log-odds (`"logit"`) or them as they are
+#'   (`"score"`). Logits always give log-odds.
 #' @param max_iter The most Newton iterations of a fit. (The fit of a class is repeated where
 #'   [calib_beta()] leaves out a term; `iterations` counts all.)
 #' @return An object of class `c("calib_platt", "calibrator")` with, beside the fields of every
@@ -50,17 +50,17 @@
 #' vector machines. *Machine Learning* 68, 267-276.
 #' @family calibrators
 #' @examples
-#' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain, scale = "logit")
+#' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain)
 #' fit
 #' summary(fit)
 #' calib_map(fit, c(0.1, 0.5, 0.9))
 #' @export
 calib_platt <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
-                        targets = c("smoothed", "raw"), scale = c("score", "logit"),
+                        targets = c("smoothed", "raw"), scale = c("logit", "score"),
                         max_iter = 100, threads = 1) {
   threads <- check_threads(threads)
   targets <- check_choice(targets, c("smoothed", "raw"), "targets")
-  scale <- check_choice(scale, c("score", "logit"), "scale")
+  scale <- check_choice(scale, c("logit", "score"), "scale")
   max_iter <- check_count(max_iter, "max_iter")
   data <- check_calibration(scores, labels, input, weights, threads)
   log_odds <- data$input == "logits" || scale == "logit"

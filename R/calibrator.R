@@ -14,7 +14,10 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
     call = slim_call(call, method), converged = converged, iterations = iterations, ...,
     prior = class_shares(data)
   )
-  structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
+  object <- structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
+  warn_changed(object)
+  object$off <- class_off(object, data)
+  object
 }
 
 #' Class frequencies of the calibration rows, by weight
@@ -72,8 +75,8 @@ parameters.default <- function(object) {
 #' @param object A calibrator: the result of [calib_temperature()] or another `calib_*()`. For
 #'   [calib_gp()] see [predict.calib_gp()].
 #' @param newdata Scores of the same kind and the same classes as in fitting: a matrix, data
-#'   frame or, for two classes, a vector (see [gpcalib_input]). Required: calibrators keep no
-#'   training data.
+#'   frame or, for two classes, a vector (see [gpcalib_input]). A data frame may hold other columns beside those
+#'   named after the classes (with or without `.pred_`). Required: calibrators keep no training data.
 #' @param type `"prob"` for probabilities, `"class"` for the most likely class, `"interval"` for
 #'   probabilities with an interval for what the calibration map would be with many more calibration rows:
 #'   [calib_temperature()] for any number of classes, [calib_platt()] and [calib_beta()] for two. It is the
@@ -156,6 +159,9 @@ finish_probs <- function(probs, object, data, type) {
 #'   without `.pred_`); for two classes that of the second is enough.
 #' @param data For `augment()`: the data frame to add to; `newdata` itself when `NULL`.
 #' @param conf.int,conf.level For `tidy()`: whether to add the intervals of [confint()], and their level.
+#' @param interval For `augment()`: whether to add columns `.pred_lower_<class>` and `.pred_upper_<class>`, for
+#'   methods whose `predict()` has `type = "interval"`.
+#' @param level Level of these intervals.
 #' @param ... Not used, except that `augment()` passes it to `predict()`.
 #' @return `print()` and `summary()` return their argument and a `summary.calibrator`;
 #'   `coef()` a named vector; `nobs()` a number; `tidy()` a data frame with the columns `term`,
@@ -185,6 +191,7 @@ print.calibrator <- function(x, ...) {
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
   cat(paste0("  ", about$lines, "\n"), sep = "")
   if (!x$converged) cat("  not converged\n")
+  if (!is.null(x$off)) cat(paste0("  ", say_off(x), "\n"), sep = "")
   invisible(x)
 }
 
@@ -248,14 +255,11 @@ glance.calibrator <- function(x, ...) {
 
 #' @rdname calibrator
 #' @export
-augment.calibrator <- function(x, newdata, data = NULL, ...) {
+augment.calibrator <- function(x, newdata, data = NULL, interval = FALSE, level = 0.95, ...) {
   x <- check_object(x, "x")
   if (missing(newdata)) stop_input("newdata", "is missing", "Give the scores to calibrate.")
-  scores <- newdata
-  if (is.data.frame(newdata)) {
-    found <- find_score_columns(names(newdata), x$classes)
-    if (!is.null(found)) scores <- newdata[found]
-  }
+  interval <- check_flag(interval, "interval")
+  scores <- if (is.data.frame(newdata)) own_columns(x, newdata) else newdata
   if (is.null(data)) {
     data <- if (is.data.frame(newdata)) {
       newdata
@@ -273,7 +277,33 @@ augment.calibrator <- function(x, newdata, data = NULL, ...) {
   winner <- scan_rows(probs)$arg
   for (k in seq_along(x$classes)) data[[paste0(".pred_", x$classes[k])]] <- unname(probs[, k])
   data[[".pred_class"]] <- factor(x$classes[winner], levels = x$classes)
+  if (interval) add_intervals(data, x, scores, level) else data
+}
+
+#' Columns .pred_lower_<class> and .pred_upper_<class>
+#' @noRd
+add_intervals <- function(data, object, scores, level) {
+  level <- check_level(level, "level")
+  ends <- tryCatch(predict(object, scores, type = "interval", level = level),
+    gpcalib_error_input = function(e) {
+      if (!grepl("^`type`|^`\\.\\.\\.`", conditionMessage(e))) stop(e)
+      stop_input("interval", paste0("is TRUE, but fits of ", class(object)[1], " have no intervals"),
+        "Leave it out, or use calib_gp().")
+    })
+  for (k in seq_along(object$classes)) {
+    data[[paste0(".pred_lower_", object$classes[k])]] <- unname(ends[, k, 2])
+    data[[paste0(".pred_upper_", object$classes[k])]] <- unname(ends[, k, 3])
+  }
   data
+}
+
+#' The score columns of a data frame: those the fit was made with, or those named after its classes; all, if
+#' none of these is there
+#' @noRd
+own_columns <- function(object, newdata) {
+  if (!is.null(object$columns) && all(object$columns %in% names(newdata))) return(newdata[object$columns])
+  found <- find_score_columns(names(newdata), object$classes)
+  if (is.null(found)) newdata else newdata[found]
 }
 
 #' Positions of the columns named after the classes, or NULL

@@ -30,6 +30,10 @@ check_object <- function(object, arg = "object") {
   if (anyNA(object$classes) || anyDuplicated(object$classes)) {
     stop_object(arg, "has classes that are missing or not distinct")
   }
+  if (!is.null(object$off) && (!identical(names(object$off), off_names) ||
+    !object$off[["class"]] %in% seq_along(object$classes))) {
+    stop_object(arg, "has a comparison of its classes that is not one")
+  }
   object <- upgrade_object(object)
   check_fields(object, object_fields(object), arg)
   wrong <- object_wrong(object)
@@ -92,7 +96,8 @@ field <- function(kind, size = 1L, low = -Inf, high = Inf, na = FALSE, among = N
 
 common_fields <- list(
   method = field("text"), classes = field("text", NULL), input = field("text", among = c("probs", "logits")),
-  n = field("whole", low = 1), converged = field("flag"), iterations = field("whole", low = 0)
+  n = field("whole", low = 1), converged = field("flag"), iterations = field("whole", low = 0),
+  off = field("number", 4L, optional = TRUE), columns = field("text", NULL, optional = TRUE)
 )
 
 #' What a method's objects hold beside the common fields: a named list of field()s

@@ -98,8 +98,10 @@ check_weights <- function(weights, n) {
 # The canonical forms ---------------------------------------------------------------------
 
 #' Scores, labels and weights in canonical form
+#' @param compare whether to warn of scores that run against their labels.
 #' @noRd
-check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep = character()) {
+check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep = character(),
+                       compare = TRUE) {
   x <- as_score_matrix(scores, arg)
   columns <- named_columns(x, if (is.factor(labels)) levels(labels) else if (is.atomic(labels)) unique(labels))
   place <- check_labels(labels, nrow(x), max(2L, ncol(x)), columns, arg)
@@ -107,10 +109,12 @@ check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep =
   weights <- check_weights(weights, nrow(x))
   single <- orient_column(x, place$classes, arg)
   checked <- check_scores(single$x, input, arg, threads = threads, flip = single$flip, keep = keep)
-  list(
+  data <- list(
     scores = checked$scores, labels = place$codes, classes = place$classes,
     weights = weights, input = checked$input, scan = checked$scan, threads = threads
   )
+  if (compare) warn_against(data, labels, arg)
+  data
 }
 
 #' What a calibrator is fitted to
@@ -138,14 +142,11 @@ check_forecast <- function(probs, labels, weights = NULL) {
 #' @noRd
 check_newdata <- function(object, newdata, threads = 1L) {
   classes <- object$classes
-  if (is.data.frame(newdata) && !is.null(found <- find_score_columns(names(newdata), classes)) &&
-    length(newdata) > length(found)) {
-    stop_input("newdata", paste0("has columns beside the scores (", say_values(names(newdata)[-found]), ")"),
-      "Keep the columns of the classes only, or use augment(), which finds them.")
-  }
+  plain <- is.data.frame(newdata) && .row_names_info(newdata) < 0 # rows without names of their own
+  if (is.data.frame(newdata)) newdata <- own_columns(object, newdata)
   x <- as_score_matrix(newdata, "newdata")
   rows <- rownames(x)
-  if (is.data.frame(newdata) && .row_names_info(newdata) < 0) rows <- NULL
+  if (plain) rows <- NULL
   if (max(2L, ncol(x)) != length(classes)) {
     stop_input("newdata", paste0("has ", ncol(x), if (ncol(x) == 1) " column" else " columns",
       " but the calibrator has ", length(classes), " classes"),

@@ -247,7 +247,7 @@ predict_interval.calib_temperature <- function(object, data, level, shift) {
   n <- nrow(p)
   if (n == 0) return(list(estimate = p, lower = p, upper = p))
   floor <- temperature_floor(object)
-  z <- pmax(latent_scale(data$scores, object$input, floored = !is.null(object$floor)), log(floor))
+  z <- pmax(latent_scale(data$scores, object$input, floored = !is.null(object$floor), data$threads), log(floor))
   winner <- cbind(seq_len(n), scan_rows(p, data$threads)$arg)
   z <- z - z[winner]
   z[p == 0] <- 0 # counts nowhere

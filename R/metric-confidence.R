@@ -20,7 +20,7 @@
 #' (Wenger et al., 2020, Theorem 1).
 #'
 #' @inheritParams ece
-#' @return A number. `overconfidence()` is `NaN`, with a warning of class
+#' @return A number; with `by` a vector of them. `overconfidence()` is `NaN`, with a warning of class
 #'   `gpcalib_warning_undefined`, when no prediction is wrong, and `underconfidence()` when none is
 #'   right; `confidence_gap()` is always defined.
 #' @references
@@ -38,20 +38,26 @@ NULL
 
 #' @rdname over_underconfidence
 #' @export
-overconfidence <- function(probs, labels, weights = NULL) {
-  measure_overconfidence(forecast_totals(check_forecast(probs, labels, weights)))
+overconfidence <- function(probs, labels, weights = NULL, by = NULL) {
+  each_group(check_forecast(probs, labels, weights), by, function(forecast) {
+    measure_overconfidence(forecast_totals(forecast))
+  })
 }
 
 #' @rdname over_underconfidence
 #' @export
-underconfidence <- function(probs, labels, weights = NULL) {
-  measure_underconfidence(forecast_totals(check_forecast(probs, labels, weights)))
+underconfidence <- function(probs, labels, weights = NULL, by = NULL) {
+  each_group(check_forecast(probs, labels, weights), by, function(forecast) {
+    measure_underconfidence(forecast_totals(forecast))
+  })
 }
 
 #' @rdname over_underconfidence
 #' @export
-confidence_gap <- function(probs, labels, weights = NULL) {
-  measure_gap(forecast_totals(check_forecast(probs, labels, weights)))
+confidence_gap <- function(probs, labels, weights = NULL, by = NULL) {
+  each_group(check_forecast(probs, labels, weights), by, function(forecast) {
+    measure_gap(forecast_totals(forecast))
+  })
 }
 
 # Each takes a list of sums: the weight of all rows and of those predicted right, the sum of the

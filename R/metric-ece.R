@@ -21,6 +21,10 @@
 #'
 #' @section Types:
 #' \describe{
+#'   \item{`"auto"`}{`"event"` for two classes, and for more when an `event` is named; otherwise
+#'     `"confidence"`. With two classes the confidence of the predicted class hides what matters most: if the
+#'     event is forecast too often, the confidence is too high above 1/2 and too low below it, and the
+#'     two cancel.}
 #'   \item{`"confidence"`}{the largest probability of a row against whether that class (the first
 #'     of them, if tied) is the label.}
 #'   \item{`"classwise"`}{each class's probability against its frequency; errors
@@ -38,9 +42,10 @@
 #' lower one; the first holds 0 as well. `"mass"`: upper edges are the quantiles at `b / bins`
 #' (inverse of the empirical distribution function, weighted), equal ones merged, so that tied
 #' scores stay together and there may be fewer bins than asked for.
-#' The default of 100 bins follows Wenger et al. (2020): few bins hide errors that cancel within a
-#' bin. Diagrams are easier to read with fewer, so that [reliability_table()] takes 15; give both the
-#' same `bins` to compare them.
+#' Fifteen bins are the usual number (Guo et al., 2017), and here that of every measure, table and
+#' diagram. Wenger et al. (2020) take 100, because few bins hide errors that cancel within a bin; but with less
+#' than some tens of thousands of rows most of what 100 bins show is chance. Give `bins = 100` to compare
+#' with that paper.
 #'
 #' @section Estimators:
 #' `"mean"` is the formula above. `"midpoint"` puts the centre of the bin in place of the mean
@@ -56,7 +61,9 @@
 #' \deqn{\max\left(0, \sum_b \frac{N_b}{N} \left[(\mathrm{conf}_b - \mathrm{acc}_b)^2 -
 #'   \frac{\mathrm{acc}_b (1 - \mathrm{acc}_b)}{N_b - 1}\right]\right)^{1/2}}{
 #'   max(0, sum_b N_b/N [(conf_b - acc_b)^2 - acc_b (1 - acc_b)/(N_b - 1)])^(1/2)}
-#' where bins with no more than one row add nothing.
+#' where bins with no more than one row add nothing. When more than a tenth of the rows are in such bins, a
+#' warning of class `gpcalib_warning_bins` says so; when all are, the value is `NaN`, with a warning of class
+#' `gpcalib_warning_undefined`.
 #'
 #' @param probs Probabilities: a numeric matrix or data frame with one row per case and one column
 #'   per class, or a vector with the probability of the second of two classes. Columns named like
@@ -68,12 +75,15 @@
 #' @param binning Bins of equal `"width"` or of about equal `"mass"`.
 #' @param estimator What is computed from a bin, see below.
 #' @param type What is compared with what, see below.
-#' @param event For `type = "event"`: the name of the class. May be left out when there are two
-#'   classes; then it is the second.
+#' @param event The class that is the event, by name. It implies `type = "event"`, and may be left out when
+#'   there are two classes; then it is the second, or what `event_level` says.
 #' @param debias Correct for the bias of squared gaps? Needs `norm = 2` and `estimator = "mean"`.
 #' @param weights `NULL`, or one non-negative weight per row. A whole weight counts as that many
 #'   rows.
-#' @return A number.
+#' @param event_level For two classes: whether the `"second"` of them (the default) or the `"first"` is
+#'   the event.
+#' @param by `NULL`, or one value per row (hospital, airport, sex): one result for each.
+#' @return A number; with `by` a vector of them, named by its values.
 #' @references
 #' Naeini, M. P., Cooper, G. F. and Hauskrecht, M. (2015). Obtaining well calibrated
 #' probabilities using Bayesian binning. *AAAI Conference on Artificial Intelligence*.
@@ -90,47 +100,82 @@
 #' @examples
 #' p <- c(.25, .25, .55, .75, .75)
 #' rain <- c(FALSE, FALSE, TRUE, TRUE, TRUE)
-#' ece(p, rain, bins = 2, type = "event")
-#' ece(p, rain, bins = 2, type = "event", norm = 2)
-#' mce(p, rain, bins = 2, type = "event")
+#' ece(p, rain, bins = 2)
+#' ece(p, rain, bins = 2, norm = 2)
+#' mce(p, rain, bins = 2)
 #'
 #' # Nine in ten claimed, three in four achieved
 #' probs <- matrix(c(.9, .05, .05), 100, 3, byrow = TRUE)
 #' labels <- rep(1:3, c(75, 15, 10))
 #' ece(probs, labels)
 #' ece(probs, labels, type = "classwise")
+#'
+#' # One value for each airport
+#' ece(rain_nyc$prob, rain_nyc$rain, by = rain_nyc$origin)
 #' @export
-ece <- function(probs, labels, bins = 100, norm = 1, binning = c("width", "mass"),
+ece <- function(probs, labels, bins = 15, norm = 1, binning = c("width", "mass"),
                 estimator = c("mean", "midpoint", "unweighted"),
-                type = c("confidence", "classwise", "top_label", "event"), event = NULL,
-                debias = FALSE, weights = NULL) {
+                type = c("auto", "confidence", "classwise", "top_label", "event"), event = NULL,
+                debias = FALSE, weights = NULL, event_level = c("second", "first"), by = NULL) {
   forecast <- check_forecast(probs, labels, weights)
-  spec <- ece_spec(forecast$classes, bins, norm, binning, estimator, type, event, debias)
-  .Call(C_ece, forecast, spec)
+  spec <- ece_spec(forecast$classes, bins, norm, binning, estimator, type, event, debias, event_level)
+  each_group(forecast, by, function(forecast) measure_ece(forecast, spec))
 }
 
 #' @rdname ece
 #' @export
-mce <- function(probs, labels, bins = 100, binning = c("width", "mass"),
+mce <- function(probs, labels, bins = 15, binning = c("width", "mass"),
                 estimator = c("mean", "midpoint", "unweighted"),
-                type = c("confidence", "classwise", "top_label", "event"), event = NULL,
-                weights = NULL) {
+                type = c("auto", "confidence", "classwise", "top_label", "event"), event = NULL,
+                weights = NULL, event_level = c("second", "first"), by = NULL) {
   forecast <- check_forecast(probs, labels, weights)
-  spec <- ece_spec(forecast$classes, bins, Inf, binning, estimator, type, event)
-  .Call(C_ece, forecast, spec)
+  spec <- ece_spec(forecast$classes, bins, Inf, binning, estimator, type, event,
+    event_level = event_level)
+  each_group(forecast, by, function(forecast) measure_ece(forecast, spec))
 }
 
 ece_types <- c("confidence", "classwise", "top_label", "event")
+type_choices <- c("auto", ece_types)
 ece_estimators <- c("mean", "midpoint", "unweighted")
 ece_binnings <- c("width", "mass")
+event_levels <- c("second", "first")
 most_bins <- 1e6
+default_bins <- 15
+
+#' The calibration error; NaN when the correction for bias has nothing to go by
+#' @noRd
+measure_ece <- function(forecast, spec) {
+  if (spec$debias) {
+    alone <- lone_rows(forecast, spec)
+    if (alone >= 1) {
+      warn_gpcalib("undefined", paste0("The corrected calibration error is undefined (NaN): no bin holds ",
+        "two rows, so that nothing tells the variance of the frequencies. Ask for fewer bins."))
+      return(NaN)
+    }
+    if (alone > lone_limit) {
+      warn_gpcalib("bins", paste0(format(100 * alone, digits = 2), " % of the rows are alone in their bin, ",
+        "where the correction for bias has nothing to go by and takes the gap for chance: the error is ",
+        "too small. Ask for fewer bins."))
+    }
+  }
+  .Call(C_ece, forecast, spec)
+}
+
+lone_limit <- 0.1
+
+#' The share of rows, by weight, in bins of no more than one row
+#' @noRd
+lone_rows <- function(forecast, spec) {
+  sums <- unlist(lapply(.Call(C_bin_sums, forecast, spec), `[[`, "weight"))
+  sum(sums[sums <= 1]) / sum(sums)
+}
 
 #' What the C core wants to know of a calibration error (gpc_ece_spec in src/measures.h)
 #' @noRd
-ece_spec <- function(classes, bins = 100, norm = 1, binning = ece_binnings,
-                     estimator = ece_estimators, type = ece_types, event = NULL,
-                     debias = FALSE) {
-  type <- check_choice(type, ece_types, "type")
+ece_spec <- function(classes, bins = default_bins, norm = 1, binning = ece_binnings,
+                     estimator = ece_estimators, type = type_choices, event = NULL,
+                     debias = FALSE, event_level = event_levels) {
+  type <- check_type(type, classes, event, event_level)
   estimator <- check_choice(estimator, ece_estimators, "estimator")
   norm <- check_number(norm, "norm", 1, Inf)
   debias <- check_flag(debias, "debias")
@@ -140,7 +185,7 @@ ece_spec <- function(classes, bins = 100, norm = 1, binning = ece_binnings,
   }
   list(
     type = match(type, ece_types) - 1L,
-    event = check_event(event, type, classes),
+    event = check_event(event, type, classes, event_level),
     bins = check_count(bins, "bins", 1, most_bins),
     mass = check_choice(binning, ece_binnings, "binning") == "mass",
     estimator = match(estimator, ece_estimators) - 1L,
@@ -149,18 +194,35 @@ ece_spec <- function(classes, bins = 100, norm = 1, binning = ece_binnings,
   )
 }
 
+#' "auto": the event for two classes or where one is named, otherwise the confidence
+#' @noRd
+check_type <- function(type, classes, event = NULL, event_level = event_levels) {
+  type <- check_choice(type, type_choices, "type")
+  level <- check_choice(event_level, event_levels, "event_level")
+  if (type != "auto") return(type)
+  if (length(classes) == 2 || !is.null(event) || level == "first") "event" else "confidence"
+}
+
 #' The number of the class that is the event; 0 when the type has none
 #' @noRd
-check_event <- function(event, type, classes) {
+check_event <- function(event, type, classes, event_level = event_levels) {
+  level <- check_choice(event_level, event_levels, "event_level")
   if (type != "event") {
-    if (!is.null(event)) {
-      stop_input("event", paste0("is given but type is \"", type, "\""),
-        "Pass type = \"event\" as well, or leave `event` out.")
+    if (!is.null(event) || level == "first") {
+      stop_input(if (is.null(event)) "event_level" else "event", paste0("is given but type is \"", type,
+        "\""), "Leave out one of the two: an event goes with type = \"event\" or \"auto\".")
     }
     return(0L)
   }
+  if (level == "first" && (!is.null(event) || length(classes) > 2)) {
+    stop_input("event_level", if (is.null(event)) {
+      paste0("is for two classes, but there are ", length(classes))
+    } else {
+      "is given together with `event`"
+    }, "Name the class by `event` alone.")
+  }
   if (is.null(event)) {
-    if (length(classes) == 2) return(2L)
+    if (length(classes) == 2) return(if (level == "first") 1L else 2L)
     stop_input("event", paste0("is needed for type = \"event\" with ", length(classes), " classes"),
       paste0("Name one of ", say_values(classes), "."))
   }

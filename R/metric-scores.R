@@ -13,15 +13,15 @@
 #'   \item{`brier_score()`}{mean of \eqn{\sum_k (p_{nk} - [y_n = k])^2}{sum_k (p_nk - [y_n = k])^2},
 #'     from 0 to 2 (`"multiclass"`), or of
 #'     \eqn{(p_{n2} - [y_n = 2])^2}{(p_n2 - [y_n = 2])^2}, from 0 to 1, which is half of it
-#'     (`"binary"`, two classes only); lower is better. `"auto"` is binary for two classes.}
+#'     (`"binary"`, two classes only); lower is better. `"auto"` is binary for two classes. For more than two
+#'     classes it is twice the value of `yardstick::brier_class()`, which halves the sum; for two it is
+#'     the same.}
 #'   \item{`class_accuracy()`}{share of the rows whose label has the largest probability (the
 #'     first of them, if tied); from 0 to 1, higher is better.}
-#'   \item{`sharpness()`}{\eqn{\frac{4 K^2}{(K - 1)^2} \sum_n (\hat z_n - \bar z)^2}{
-#'     4 K^2/(K - 1)^2 sum_n (z_n - mean(z))^2}, the sum of squares of the confidence
-#'     \eqn{\hat z_n = \max_k p_{nk}}{z_n = max_k p_nk} about its mean, scaled by its largest
-#'     possible variance, as in the computer code of Wenger et al. (2020). It grows with the number
-#'     of rows and does not look at the labels: compare it between forecasts of the same cases. At
-#'     least 0; higher is sharper.}
+#'   \item{`sharpness()`}{\eqn{\frac{4 K^2}{(K - 1)^2} \frac{1}{N - 1} \sum_n (\hat z_n - \bar z)^2}{
+#'     4 K^2/(K - 1)^2 1/(N - 1) sum_n (z_n - mean(z))^2}, the sample variance of the confidence
+#'     \eqn{\hat z_n = \max_k p_{nk}}{z_n = max_k p_nk} in units of its largest possible value; weights
+#'     count as rows. It does not look at the labels. About from 0 to 1; higher is sharper.}
 #' }
 #'
 #' @inheritParams ece
@@ -29,7 +29,7 @@
 #'   probability 0 makes the log loss infinite, with a warning of class `gpcalib_warning_infinite`
 #'   that names the rows.
 #' @param type For `brier_score()`: sum over all classes, or the second of two only.
-#' @return A number.
+#' @return A number; with `by` a vector of them, named by its values.
 #' @references
 #' Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. *Monthly
 #' Weather Review* 78, 1--3.
@@ -50,29 +50,35 @@ NULL
 
 #' @rdname scores
 #' @export
-log_loss <- function(probs, labels, eps = 0, weights = NULL) {
+log_loss <- function(probs, labels, eps = 0, weights = NULL, by = NULL) {
   eps <- check_number(eps, "eps", 0, 1)
-  measure_log_loss(check_forecast(probs, labels, weights), eps)
+  each_group(check_forecast(probs, labels, weights), by, function(forecast) {
+    measure_log_loss(forecast, eps)
+  })
 }
 
 #' @rdname scores
 #' @export
 brier_score <- function(probs, labels, type = c("auto", "multiclass", "binary"),
-                        weights = NULL) {
+                        weights = NULL, by = NULL) {
   type <- check_choice(type, c("auto", "multiclass", "binary"), "type")
-  measure_brier(check_forecast(probs, labels, weights), type)
+  each_group(check_forecast(probs, labels, weights), by, function(forecast) {
+    measure_brier(forecast, type)
+  })
 }
 
 #' @rdname scores
 #' @export
-class_accuracy <- function(probs, labels, weights = NULL) {
-  measure_accuracy(forecast_totals(check_forecast(probs, labels, weights)))
+class_accuracy <- function(probs, labels, weights = NULL, by = NULL) {
+  each_group(check_forecast(probs, labels, weights), by, function(forecast) {
+    measure_accuracy(forecast_totals(forecast))
+  })
 }
 
 #' @rdname scores
 #' @export
-sharpness <- function(probs, labels, weights = NULL) {
-  measure_sharpness(check_forecast(probs, labels, weights))
+sharpness <- function(probs, labels, weights = NULL, by = NULL) {
+  each_group(check_forecast(probs, labels, weights), by, measure_sharpness)
 }
 
 measure_log_loss <- function(forecast, eps = 0) {
@@ -98,5 +104,11 @@ measure_brier <- function(forecast, type = "auto") {
 
 measure_sharpness <- function(forecast) {
   k <- length(forecast$classes)
-  4 * k^2 / (k - 1)^2 * .Call(C_measure_spread, forecast)
+  total <- if (is.null(forecast$weights)) length(forecast$labels) else sum(forecast$weights)
+  if (total <= 1) {
+    warn_gpcalib("undefined", paste0("Sharpness is undefined (NaN): weights count as rows, and they sum to ",
+      format(total, digits = 3), "."))
+    return(NaN)
+  }
+  4 * k^2 / (k - 1)^2 * .Call(C_measure_spread, forecast) / (total - 1)
 }

@@ -36,7 +36,7 @@
 #' plot_confidence(lapply(fits, predict, test$scores), test$labels)
 #' @export
 plot_confidence <- function(x, labels, ..., conf_level = NULL, replicates = 1000, weights = NULL,
-                            base_size = 9) {
+                            base_size = 9, by = NULL) {
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
@@ -44,6 +44,12 @@ plot_confidence <- function(x, labels, ..., conf_level = NULL, replicates = 1000
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
   labels <- per_forecast(labels, forecasts, "labels")
   weights <- per_forecast(weights, forecasts, "weights")
+  if (!is.null(by)) {
+    parts <- split_forecasts(forecasts, labels, weights, per_forecast(by, forecasts, "by"))
+    forecasts <- parts$forecasts
+    labels <- parts$labels
+    weights <- parts$weights
+  }
   rows <- do.call(rbind, lapply(seq_along(forecasts), function(i) {
     confidence_row(forecasts[[i]], labels[[i]], weights[[i]], conf_level, replicates)
   }))
@@ -52,7 +58,7 @@ plot_confidence <- function(x, labels, ..., conf_level = NULL, replicates = 1000
   draw_confidence(rows, conf_level, base_size)
 }
 
-#' A list with one set of labels (weights) per forecast
+#' A list with one set of labels (weights) per forecast, by name or in order
 #' @noRd
 per_forecast <- function(value, forecasts, arg) {
   if (!is.list(value) || is.data.frame(value)) return(rep(list(value), length(forecasts)))
@@ -60,7 +66,38 @@ per_forecast <- function(value, forecasts, arg) {
     stop_input(arg, paste0("is a list of ", length(value), " but there are ", length(forecasts),
       " forecasts"), "Give one for each, or one for all.")
   }
-  value
+  if (is.null(names(value)) || is.null(names(forecasts))) return(unname(value))
+  if (!setequal(names(value), names(forecasts))) {
+    stop_input(arg, "is a list with other names than the forecasts",
+      paste0("The forecasts are ", say_values(names(forecasts)), "."))
+  }
+  unname(value[names(forecasts)])
+}
+
+#' Forecasts, with what belongs to their rows, taken apart by the values of `by`
+#' @return list: `forecasts` (named), `labels`, `weights`.
+#' @noRd
+split_forecasts <- function(forecasts, labels, weights, by) {
+  out <- list(forecasts = list(), labels = list(), weights = list())
+  for (i in seq_along(forecasts)) {
+    x <- as_score_matrix(forecasts[[i]], "x")
+    rows <- rows_by(check_by(by[[i]], nrow(x)))
+    own <- if (is.data.frame(labels[[i]])) labels[[i]][[1]] else labels[[i]]
+    if (length(own) != nrow(x)) stop_input("labels", "has not one value for each row", "Give one label per row.")
+    # Classes that a group lacks stay classes.
+    if (is.character(own) || is.logical(own) || is.numeric(own) && is.null(colnames(x))) {
+      own <- check_data(x, own, "probs", NULL, "x")
+      own <- factor(own$classes[own$labels], levels = own$classes)
+    }
+    for (name in names(rows)) {
+      at <- rows[[name]]
+      key <- if (length(forecasts) > 1) paste0(names(forecasts)[i], ", ", name) else name
+      out$forecasts[[key]] <- x[at, , drop = FALSE]
+      out$labels <- c(out$labels, list(own[at]))
+      out$weights <- c(out$weights, list(weights[[i]][at]))
+    }
+  }
+  out
 }
 
 confidence_row <- function(probs, labels, weights, conf_level, replicates) {

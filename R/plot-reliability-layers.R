@@ -46,6 +46,19 @@ curve_layers <- function(rows, bands, pen) {
   )
 }
 
+smooth_layers <- function(bands, pen) {
+  bands <- upper_panel(bands)
+  known <- bands[!is.na(bands$conf.low), ]
+  list(
+    if (nrow(known)) {
+      geom_ribbon(aes(.data$score, ymin = .data$conf.low, ymax = .data$conf.high), data = known,
+        fill = "#D55E00", alpha = 0.25)
+    },
+    diagonal(pen),
+    geom_path(aes(.data$score, .data$observed), data = bands, colour = "#D55E00", linewidth = 0.7 * pen)
+  )
+}
+
 # The lower panel -------------------------------------------------------------------------
 
 #' Shares of the rows within their forecast and class
@@ -103,7 +116,14 @@ corner_layer <- function(tables, rows, plan, base_size) {
 
 corner_numbers <- function(table, few) {
   type <- attr(table, "type")
+  corner <- attr(table, "corner")
+  if (!is.null(corner)) return(data.frame(class = table$class[1], label = corner))
   per <- summary(table)
+  if (attr(table, "method") == "smooth") {
+    label <- paste("ICI", say_three(per$ici))
+    if (!few) label <- paste0(label, "\nE90 ", say_three(per$e90), "\nEmax ", say_three(per$emax))
+    return(data.frame(class = per$class, label = label))
+  }
   if (attr(table, "method") == "isotonic") {
     per <- per[per$measure == "brier_score", ]
     label <- paste("MCB", say_three(per$miscalibration))
@@ -164,20 +184,29 @@ diagram_labels <- function(tables, plan) {
 diagram_caption <- function(tables, plan) {
   level <- attr(tables[[1]], "conf_level")
   percent <- if (!is.null(level)) say_level(level)
+  counts <- vapply(tables, function(table) as.double(attr(table, "N")), 0)
   rows <- if (all(vapply(tables, is_whole, NA)) || plan$by_class) {
-    paste0("N = ", say_number(attr(tables[[1]], "N")), ". ")
+    paste0("N = ", paste(unique(range(counts)) |> vapply(say_number, ""), collapse = " to "), ". ")
   }
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
       if (plan$largest) ", those with the most rows", ". ")
   }
+  kind <- attr(tables[[1]], "region")
   how <- if (plan$method == "isotonic") {
     paste0("Isotonic curve", if (!is.null(level)) {
-      paste0("; band: where it would lie under calibration, with probability ", percent)
+      switch(kind,
+        confidence = paste0("; band: its pointwise ", percent, " intervals"),
+        simultaneous = paste0("; band: where all of it would lie under calibration, with probability ", percent),
+        paste0("; band: where it would lie under calibration, at each score with probability ", percent))
     }, ". Brier score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty.")
+  } else if (plan$method == "smooth") {
+    paste0("Smooth curve", if (!is.null(level)) {
+      paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
+    }, ".")
   } else {
     paste0("Boxes: gap of stated and observed", if (!is.null(level)) {
-      paste0("; lines: ", percent, " intervals of the frequency")
+      paste0("; lines: pointwise ", percent, " intervals of the frequency")
     }, ".")
   }
   wrap_words(rows, classes, how)

@@ -10,27 +10,29 @@
 #' probability and the frequency of a bin, with its interval; the shaded box over the bin reaches
 #' from one to the other, so that its height is the gap (orange and below the diagonal where the
 #' forecast states too much, blue and above it where it states too little). An isotonic table is
-#' drawn as its curve over the consistency band, in which the curve of a calibrated forecast would
-#' lie. The lower panel shows the share of rows in each bin: wide intervals and large gaps often
+#' drawn as its curve over its band, by default the one in which the curve of a calibrated forecast would
+#' lie; a smooth one as its curve within its confidence band. The lower panel shows the share of rows in each bin: wide intervals and large gaps often
 #' belong to bins that hardly any row falls into.
 #'
 #' The corner of a panel holds the numbers: ECE of the bins drawn, and for `type = "confidence"`
 #' the over- and underconfidence of the forecast (see [overconfidence()]); for an isotonic curve
-#' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score.
+#' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score; for a
+#' smooth one the mean (ICI) and the largest (Emax) distance from the diagonal.
 #'
 #' Tables with several classes get a panel for each, the largest classes first. From four panels on
 #' the lower panels give way to points whose size shows the number of rows.
 #'
 #' @param object,x A [reliability_table()]; for `plot_reliability()` the probabilities of one forecast
 #'   (matrix, data frame or vector) or a named list of such.
-#' @param labels The true classes, the same for all forecasts.
+#' @param labels The true classes, the same for all forecasts, or a list with those of each.
 #' @param histogram Whether to draw the lower panel; `NULL`: when up to three panels stand side by
 #'   side.
 #' @param classes How many classes to draw at most, or their names. `NULL`: six, or three for
 #'   several forecasts.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... For `plot_reliability()`: arguments of [reliability_table()], such as `type`, `bins`,
-#'   `method`, `event`, `conf_level`, `weights`. Otherwise must be empty.
+#'   `method`, `event`, `band`, `conf_level`, `weights`, `groups` and `by` (a panel for each value). Otherwise
+#'   must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` is the table
 #'   (with a column `forecast`). `plot()` prints it and returns its argument.
 #' @seealso [reliability_table()] for the numbers.
@@ -43,8 +45,11 @@
 #' plot_reliability(list(Uncalibrated = none, GP = gp), test$labels)
 #' plot_reliability(gp, test$labels, type = "classwise", bins = 8, classes = c("I", "O", "Q"))
 #'
+#' # A smooth curve for each airport
+#' plot_reliability(rain_nyc$prob, rain_nyc$rain, method = "smooth", by = rain_nyc$origin)
+#'
 #' # The forecasters' form: an isotonic curve with its consistency band
-#' curve <- reliability_table(rain_nyc$prob, rain_nyc$rain, type = "event", method = "isotonic",
+#' curve <- reliability_table(rain_nyc$prob, rain_nyc$rain, method = "isotonic",
 #'   replicates = 100)
 #' summary(curve)
 #' autoplot(curve) + ggplot2::labs(title = "Rain in New York")
@@ -55,7 +60,8 @@
 autoplot.reliability_table <- function(object, histogram = NULL, classes = NULL, base_size = 9,
                                        ...) {
   check_dots_empty(...)
-  draw_reliability(list(object), histogram, classes, base_size)
+  parts <- attr(object, "parts")
+  draw_reliability(if (is.null(parts)) list(object) else parts, histogram, classes, base_size)
 }
 
 #' @rdname autoplot.reliability_table
@@ -72,26 +78,45 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, b
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
   dots <- list(...)
-  known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes"))
+  known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes", "truth", "estimate"))
   bad <- if (length(dots) && is.null(names(dots))) "" else setdiff(names(dots), known)
   if (length(bad)) {
     stop_input("...", paste0("has arguments that reliability_table() does not know",
       if (any(nzchar(bad))) paste0(": ", paste(bad[nzchar(bad)], collapse = ", "))),
       paste0("It takes ", paste(known, collapse = ", "), ", by name."))
   }
+  # Labels, and what else there is one of for each row, may differ between forecasts.
+  each <- c(list(labels = labels), dots[intersect(names(dots), c("weights", "by", "groups"))])
+  each <- Map(function(value, arg) per_forecast(value, forecasts, arg), each, names(each))
+  dots <- dots[setdiff(names(dots), names(each))]
   by_class <- isTRUE(dots$type %in% c("classwise", "top_label"))
   if (is.null(classes) && by_class) classes <- most_classes(length(forecasts))
   if (by_class && length(forecasts) > 1 && is.numeric(classes)) {
     # The same classes for all; predicted ones may differ, true ones do not.
-    first <- reliability_table(forecasts[[1]], labels, bins = 1, type = dots$type,
-      conf_level = NULL, classes = classes, weights = dots$weights)
+    first <- reliability_table(forecasts[[1]], each$labels[[1]], bins = 1, type = dots$type,
+      conf_level = NULL, classes = classes, weights = each$weights[[1]])
     classes <- as.character(unique(first$class))
   }
   # One after the other, each with draws of its own, in the caller's order.
-  tables <- lapply(forecasts, function(probs) {
-    do.call(reliability_table, c(list(probs, labels), dots, list(classes = classes)))
+  tables <- lapply(seq_along(forecasts), function(i) {
+    own <- lapply(each, `[[`, i)
+    do.call(reliability_table, c(list(forecasts[[i]]), own, dots, list(classes = classes)))
   })
-  draw_reliability(tables, histogram, classes, base_size)
+  names(tables) <- names(forecasts)
+  draw_reliability(flatten_tables(tables), histogram, classes, base_size)
+}
+
+#' Tables made with `by` as one table for each of its values
+#' @noRd
+flatten_tables <- function(tables) {
+  if (is.null(attr(tables[[1]], "parts"))) return(tables)
+  several <- length(tables) > 1
+  parts <- lapply(seq_along(tables), function(i) {
+    part <- attr(tables[[i]], "parts")
+    if (several) names(part) <- paste0(names(tables)[i], ", ", names(part))
+    part
+  })
+  do.call(c, parts)
 }
 
 most_classes <- function(forecasts) if (forecasts > 1) 3L else 6L
@@ -103,11 +128,11 @@ draw_reliability <- function(tables, histogram, classes, base_size) {
   rows <- join_tables(lapply(tables, function(table) as.data.frame(table)[table$n > 0, ]))
   if (plan$method == "bins") rows <- widen_bins(rows)
   pen <- base_size / 10 # points and lines shrink with the text
-  upper <- if (plan$method == "isotonic") {
-    curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen)
-  } else {
+  upper <- switch(plan$method,
+    isotonic = curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen),
+    smooth = smooth_layers(join_tables(lapply(tables, attr, "band")), pen),
     bin_layers(rows, pen, sized = !plan$histogram)
-  }
+  )
   spread <- if (plan$histogram) {
     if (plan$method == "bins") rows else join_tables(lapply(tables, attr, "spread"))
   }
@@ -151,7 +176,7 @@ diagram_plan <- function(tables, histogram, classes) {
     tables <- lapply(tables, function(table) {
       table <- table[table$class %in% shown, ]
       table$class <- factor(as.character(table$class), levels = shown)
-      for (name in c("corp", "band", "spread")) {
+      for (name in c("corp", "smooth", "band", "spread")) {
         part <- attr(table, name)
         if (is.null(part)) next
         part$class <- factor(as.character(part$class), levels = shown)

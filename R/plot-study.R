@@ -22,11 +22,12 @@
 #' autoplot(study, reference = "temperature")
 #' @export
 autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data = NULL,
-                                 std_error = c("splits", "corrected"), base_size = 11, ...) {
+                                 std_error = c("rows", "splits", "corrected"), base_size = 11, ...) {
   check_dots_empty(...)
   base_size <- check_number(base_size, "base_size", 1, 100)
   object <- keep_levels(keep_levels(object, "metric", metrics, "metrics"), "data", data, "data")
   means <- as.data.frame(summary(object, reference, std_error))
+  means_all <- means
   points <- as.data.frame(object)[is.na(object$error), ]
   if (!is.null(reference)) {
     points <- subtract_reference(points, reference)
@@ -53,6 +54,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     scale_x_continuous(n.breaks = 4, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     # Methods without a single value keep their place.
     ggplot2::scale_y_discrete(limits = rev(setdiff(levels(droplevels(object$method)), reference))) +
+    infinite_labels(means_all, reference, base_size) +
     study_labels(points, object, reference, hidden) +
     theme_bw(base_size) +
     theme(panel.grid.minor = ggplot2::element_blank(), plot.title.position = "plot",
@@ -91,6 +93,16 @@ if_reference <- function(reference, pen) {
   }
 }
 
+#' "Inf 9/10" at the right edge, where values are infinite
+#' @noRd
+infinite_labels <- function(means, reference, base_size) {
+  rows <- means[means$infinite > 0 & !means$method %in% reference, ]
+  if (!nrow(rows)) return(NULL)
+  rows$label <- say_infinite(rows)
+  ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.1,
+    size = text_size(base_size), colour = "grey20")
+}
+
 study_facets <- function(points) {
   sets <- nlevels(droplevels(points$data))
   metrics <- nlevels(droplevels(points$metric))
@@ -107,13 +119,16 @@ study_facets <- function(points) {
 study_labels <- function(points, object, reference, hidden) {
   metrics <- levels(droplevels(points$metric))
   what <- if (length(metrics) == 1) metrics else "value"
+  higher <- attr(object, "higher")[metrics]
+  way <- say_directions(higher, attr(object, "target")[metrics])
   splits <- max(table(unique(as.data.frame(object)[c("data", "split")])$data))
   labs(
     title = if (is.null(reference)) "Calibrators compared" else {
       paste0("Differences to \"", reference, "\" in the same split")
     },
     x = if (is.null(reference)) what else paste("difference in", what), y = NULL,
-    caption = paste0("Points: ", say_count(splits, "split"), "; bars: mean with one standard error.",
+    caption = paste0("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ",
+      toupper(substr(way, 1, 1)), substring(way, 2), ".",
       if (hidden) paste0("\n", say_count(hidden, "infinite or undefined value"), " left out."))
   )
 }

@@ -5,10 +5,16 @@
 #' @param ... Passed on to [print.data.frame()]; `summary()` ignores it.
 #' @rdname reliability_table
 #' @return `summary()` returns, for isotonic tables, a data frame with the columns `class`,
-#'   `measure`, `score`, `miscalibration`, `discrimination`, `uncertainty`; for bins, one with
+#'   `measure`, `score`, `miscalibration`, `discrimination`, `uncertainty`; for smooth ones, one with `class`, `ici`,
+#'   `e50`, `e90`, `emax` and `edf` (effective degrees of freedom, 2 for a straight line); for bins, one with
 #'   `class`, `n`, `confidence`, `observed`, `gap`, `ece` and `mce` (norms 1 and Inf).
 #' @export
 summary.reliability_table <- function(object, ...) {
+  if (!is.null(attr(object, "parts"))) {
+    return(bind_groups(lapply(attr(object, "parts"), summary), names(attr(object, "parts"))))
+  }
+  smooth <- attr(object, "smooth")
+  if (!is.null(smooth)) return(smooth[smooth$class %in% object$class, , drop = FALSE])
   corp <- attr(object, "corp")
   if (!is.null(corp)) return(corp[corp$class %in% object$class, , drop = FALSE])
   table <- as.data.frame(object)
@@ -34,10 +40,22 @@ summary.reliability_table <- function(object, ...) {
 print.reliability_table <- function(x, digits = 3, rows = 20, ...) {
   about <- function(name) attr(x, name)
   if (!is.null(about("type"))) {
-    kind <- if (about("method") == "isotonic") "isotonic" else paste0("equal ", about("binning"))
+    kind <- if (about("method") == "bins") {
+      if (!is.null(about("binning"))) paste0("equal ", about("binning")) else "bins"
+    } else {
+      paste0(about("method"), if (!is.null(about("conf_level")) && !is.null(about("region"))) {
+        paste0(", ", about("region"), " band")
+      })
+    }
     what <- c(
-      if (is_whole(x)) paste0(format(about("N"), scientific = FALSE), " rows, ", about("K"), " classes"),
-      paste("ECE", format(round(table_ece(x), digits)))
+      if (is_whole(x) || !is.null(about("parts"))) {
+        paste0(format(about("N"), scientific = FALSE), " rows, ", about("K"), " classes")
+      },
+      if (!is.null(about("smooth"))) {
+        if (nrow(about("smooth")) == 1) paste("ICI", format(round(about("smooth")$ici, digits)))
+      } else if (is.null(about("parts"))) {
+        paste("ECE", format(round(table_ece(x), digits)))
+      }
     )
     cat("Reliability table", if (!is_whole(x)) " (some of its rows)", ": ", about("type"), ", ", kind,
       "; ", paste(what, collapse = "; "), "\n", sep = "")
@@ -68,9 +86,10 @@ reliability_columns <- c("class", "bin", "lower", "upper", "n", "confidence", "o
 `[.reliability_table` <- function(x, ...) {
   out <- NextMethod()
   if (!inherits(out, "reliability_table")) return(out) # a single column
+  if (!is.null(attr(x, "parts"))) return(as.data.frame.reliability_table(out))
   if (!all(reliability_columns %in% names(out))) return(as.data.frame(out))
   attr(out, "ece") <- table_ece(out)
-  for (name in c("corp", "band", "spread")) {
+  for (name in c("corp", "smooth", "band", "spread")) {
     part <- attr(x, name)
     if (!is.null(part)) attr(out, name) <- part[part$class %in% out$class, , drop = FALSE]
   }

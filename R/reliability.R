@@ -2,39 +2,63 @@
 
 #' Reliability table
 #'
-#' Stated probabilities beside observed frequencies, in bins or along an isotonic curve: the
-#' numbers behind a reliability diagram.
+#' Stated probabilities beside observed frequencies, in bins, along an isotonic curve or along a smooth
+#' one: the numbers behind a reliability diagram.
 #'
 #' @section Bins:
 #' `method = "bins"` sorts the scores into bins as [ece()] does. `conf.low` and `conf.high` are an
-#' interval for the frequency in the bin: Wilson's, or that of Clopper and Pearson, with the
-#' weight in the bin as the number of trials.
+#' interval for the frequency in the bin: Wilson's, or that of Clopper and Pearson. With weights the
+#' number of trials is \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} of the bin, with `groups` what the variance
+#' between groups amounts to. Intervals are pointwise: each holds for its own bin, and one in twenty misses.
 #'
 #' @section Isotonic curve:
 #' `method = "isotonic"`, for the types `"event"` and `"classwise"`, needs no bins: the frequency is
 #' taken to rise with the probability and is estimated by pooling adjacent violators (the CORP
 #' approach of Dimitriadis, Gneiting and Jordan, 2021). Each row of the table is one block of pooled
-#' scores; `lower` and `upper` are the smallest and the largest of them. Here `conf.low` and
-#' `conf.high` do not surround the estimate: they are a consistency band, the range in which the
-#' curve at the score `confidence` would lie with probability `conf_level` if the forecast were
-#' calibrated, found by drawing outcomes from the probabilities and fitting again, `replicates`
-#' times ([set.seed()] governs). An `observed` outside its band speaks against calibration. The
-#' attribute `band` holds the band at more places, from the lowest to the highest score.
+#' scores; `lower` and `upper` are the smallest and the largest of them. What `conf.low` and `conf.high` are is
+#' said by `band`:
+#' * `"consistency"` (the default): the range in which the curve at the score `confidence` would lie with
+#'   probability `conf_level` if the forecast were calibrated, found by drawing outcomes from the
+#'   probabilities and fitting again, `replicates` times ([set.seed()] governs). It surrounds the diagonal, not the
+#'   estimate. It is pointwise: at a given score, an `observed` outside speaks against calibration, but among many
+#'   scores some are outside as a matter of course (in half of calibrated forecasts of 2000 rows).
+#' * `"simultaneous"`: the same, widened so that the whole curve of a calibrated forecast lies inside with
+#'   probability `conf_level`. A curve that leaves it anywhere speaks against calibration.
+#' * `"confidence"`: a pointwise interval for the frequency: where isotonic curves of outcomes drawn from the smooth
+#'   curve (see below) lie, a smoothed bootstrap (Sen, Banerjee and Woodroofe, 2010); widened, where needed, to
+#'   hold the curve itself.
 #'
-#' `summary()` of such a table splits the mean score of each class's probability, Brier score and
+#' With `groups` residuals of whole groups keep or change their sign together. The attribute `band` holds the band at more places, from the lowest to the
+#' highest score.
+#'
+#' `summary()` of an isotonic table splits the mean score of each class's probability, Brier score and
 #' log loss, into
 #' \deqn{\mathrm{score} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC},}{score = MCB - DSC + UNC,}
 #' miscalibration (what the curve would improve; 0 is best), discrimination (what the curve is
 #' better by than the constant frequency; higher is better) and uncertainty (the score of that
 #' constant, the same for all forecasts of the event).
 #'
+#' @section Smooth curve:
+#' `method = "smooth"`, for the same types, is a logistic regression of the event on a natural cubic
+#' spline of the log-odds (ten knots at quantiles), its roughness penalised and the penalty chosen by restricted
+#' maximum likelihood; where nothing else is needed it is the straight line of logistic
+#' recalibration. Each row of the table is one of `bins` bins; `observed` is the curve at its mean score. The band is
+#' `"confidence"`, pointwise around the curve, or `"simultaneous"` around all of it. `summary()` gives the mean,
+#' the median, the 90 % quantile and the maximum of its distance from the diagonal over the rows (ICI, E50, E90 and
+#' Emax, see [calib_validate()]).
+#'
 #' @inheritParams ece
+#' @inheritParams calib_metrics
 #' @param bins Number of bins.
 #' @param type What is compared with what, see [ece()].
-#' @param method `"bins"` or the `"isotonic"` curve, see below.
+#' @param method `"bins"`, the `"isotonic"` or the `"smooth"` curve, see below.
+#' @param band Which band a curve gets, see below. `NULL`: `"consistency"` for isotonic ones, `"confidence"`
+#'   for smooth ones.
+#' @param groups `NULL`, or one value per row: rows with the same value (patients, days) may depend on each
+#'   other, which intervals and bands then allow for.
+#' @param by `NULL`, or one value per row: a table for each of its values, in one, with a first column `by`.
 #' @param conf_level Level of the intervals or the band; `NULL` for none.
-#' @param interval Kind of interval for a bin's frequency. Weights count as numbers of rows in it, so
-#'   that their scale matters.
+#' @param interval Kind of interval for a bin's frequency.
 #' @param classes For `"classwise"` and `"top_label"`: the names of the classes to keep, or a number
 #'   for that many of the largest (by true, or predicted, rows), largest first; `NULL` for all.
 #' @param replicates For `method = "isotonic"`: how many draws the band rests on. `NULL`: 1000 for up
@@ -53,67 +77,120 @@
 #'   }
 #'   Attributes: `type`, `method`, `binning`, `conf_level`, `N` (rows), `K`, `classes`, `ece` (with
 #'   norm 1, from the rows of the table), `overconfidence`, `underconfidence`, `total` (sum of `n`),
-#'   and for isotonic tables `corp`, which `summary()` returns, `band` (columns `class`, `score`,
-#'   `conf.low`, `conf.high`) and `spread` (a histogram: `class`, `lower`, `upper`, `n`). Rows taken
+#'   for smooth tables `smooth`, which `summary()` returns, and for isotonic tables `corp`, which `summary()` returns, `band` (columns `class`, `score`,
+#'   `conf.low`, `conf.high`; `observed` for smooth curves) and `spread` (a histogram: `class`, `lower`, `upper`, `n`). Rows taken
 #'   out by `[` leave a table whose `ece` is that of the rows left.
 #' @references
 #' Dimitriadis, T., Gneiting, T. and Jordan, A. I. (2021). Stable reliability diagrams for
 #' probabilistic classifiers. *Proceedings of the National Academy of Sciences* 118, e2016191118.
+#'
+#' Sen, B., Banerjee, M. and Woodroofe, M. (2010). Inconsistency of bootstrap: the Grenander estimator.
+#' *Annals of Statistics* 38, 1953-1977.
+#'
+#' Wood, S. N. (2011). Fast stable restricted maximum likelihood and marginal likelihood estimation of
+#' semiparametric generalized linear models. *Journal of the Royal Statistical Society B* 73, 3-36.
 #'
 #' Guo, C., Pleiss, G., Sun, Y. and Weinberger, K. Q. (2017). On calibration of modern neural
 #' networks. *International Conference on Machine Learning*.
 #' @examples
 #' p <- c(.1, .2, .3, .4, .65, .7, .8, .9, 1)
 #' y <- c(0, 0, 0, 0, 1, 1, 1, 1, 1)
-#' reliability_table(p, y, bins = 3, type = "event")
+#' reliability_table(p, y, bins = 3)
 #'
 #' x <- c(.4, .3, .2, .1, .5, .9)
-#' curve <- reliability_table(x, c(0, 0, 0, 1, 1, 1), type = "event", method = "isotonic")
+#' curve <- reliability_table(x, c(0, 0, 0, 1, 1, 1), method = "isotonic")
 #' curve
 #' summary(curve)
+#'
+#' summary(reliability_table(rain_nyc$prob, rain_nyc$rain, method = "smooth", by = rain_nyc$origin))
 #' @export
 reliability_table <- function(probs, labels, bins = 15,
-                              type = c("confidence", "classwise", "top_label", "event"),
-                              method = c("bins", "isotonic"), event = NULL,
+                              type = c("auto", "confidence", "classwise", "top_label", "event"),
+                              method = c("bins", "isotonic", "smooth"), event = NULL,
                               binning = c("width", "mass"), conf_level = 0.95,
                               interval = c("wilson", "clopper-pearson"), classes = NULL,
-                              replicates = NULL, weights = NULL) {
-  forecast <- check_forecast(probs, labels, weights)
-  spec <- ece_spec(forecast$classes, bins = bins, type = type, event = event, binning = binning)
-  method <- check_choice(method, c("bins", "isotonic"), "method")
-  interval <- check_choice(interval, c("wilson", "clopper-pearson"), "interval")
-  if (!is.null(conf_level)) conf_level <- check_level(conf_level)
-  if (!is.null(replicates)) replicates <- check_count(replicates, "replicates", 1)
-  type <- ece_types[spec$type + 1]
-  kept <- kept_classes(forecast, classes, type)
-
-  corp <- band <- spread <- NULL
-  if (method == "bins") {
-    table <- keep_rows(bin_rows(forecast, spec, type), kept, forecast$classes)
-    limits <- frequency_interval(table$observed, table$n, conf_level, interval)
-  } else {
-    fits <- isotonic_fits(forecast, spec, type, kept)
-    table <- isotonic_rows(forecast, fits)
-    corp <- corp_parts(forecast, fits)
-    spread <- score_spread(forecast, spec, type, kept)
-    band <- consistency_band(forecast, fits, conf_level, replicates)
-    limits <- band_at(band, table)
+                              replicates = NULL, weights = NULL,
+                              event_level = c("second", "first"), band = NULL, by = NULL,
+                              groups = NULL, truth, estimate) {
+  columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
+  if (!is.null(columns)) {
+    probs <- columns$probs
+    labels <- columns$labels
+    weights <- columns$more$weights
+    by <- columns$more$by
+    groups <- columns$more$groups
   }
+  forecast <- check_forecast(probs, labels, weights)
+  spec <- ece_spec(forecast$classes, bins = bins, type = type, event = event, binning = binning,
+    event_level = event_level)
+  type <- ece_types[spec$type + 1]
+  method <- check_choice(method, c("bins", "isotonic", "smooth"), "method")
+  if (!is.null(conf_level)) conf_level <- check_level(conf_level)
+  how <- list(spec = spec, type = type, method = method, level = conf_level,
+    interval = check_choice(interval, c("wilson", "clopper-pearson"), "interval"),
+    replicates = if (!is.null(replicates)) check_count(replicates, "replicates", 1),
+    band = check_band(band, method), kept = kept_classes(forecast, classes, type))
+  clusters <- check_clusters(groups, nrow(forecast$probs))
+  if (is.null(by)) {
+    if (!is.null(conf_level)) warn_clusters(clusters)
+    return(one_table(forecast, how, clusters))
+  }
+  rows <- rows_by(check_by(by, nrow(forecast$probs)))
+  parts <- Map(function(rows, name) {
+    one_table(forecast_rows(forecast, rows, name), how, cluster_rows(clusters, rows))
+  }, rows, names(rows))
+  structure(bind_groups(parts, names(rows)), parts = parts, type = type, method = method,
+    conf_level = conf_level, N = nrow(forecast$probs), K = length(forecast$classes), classes = forecast$classes,
+    class = c("reliability_table", "data.frame"))
+}
+
+check_band <- function(band, method) {
+  known <- switch(method, isotonic = c("consistency", "confidence", "simultaneous"),
+    smooth = c("confidence", "simultaneous"))
+  if (is.null(band)) return(known[1])
+  if (is.null(known)) {
+    stop_input("band", "is given but method is \"bins\"", "Only the curves have a band.")
+  }
+  check_choice(band, known, "band")
+}
+
+#' The table of one forecast, or of one group of its rows
+#' @noRd
+one_table <- function(forecast, how, clusters) {
+  spec <- how$spec
+  type <- how$type
+  parts <- switch(how$method,
+    bins = binned_parts(forecast, how, clusters),
+    isotonic = isotonic_parts(forecast, how, clusters),
+    smooth = smooth_parts(forecast, how, clusters)
+  )
   totals <- forecast_totals(forecast)
+  table <- parts$table
   table$gap <- table$confidence - table$observed
-  table$conf.low <- limits$low
-  table$conf.high <- limits$high
+  table$conf.low <- parts$limits$low
+  table$conf.high <- parts$limits$high
   structure(table,
-    type = type, method = method,
-    binning = if (method == "bins") ece_binnings[spec$mass + 1],
-    conf_level = conf_level, N = nrow(forecast$probs), K = length(forecast$classes),
+    type = type, method = how$method,
+    binning = if (how$method == "bins") ece_binnings[spec$mass + 1],
+    region = how$band,
+    conf_level = how$level, N = nrow(forecast$probs), K = length(forecast$classes),
     classes = forecast$classes,
     ece = table_ece(table), total = sum(table$n),
     overconfidence = measure_overconfidence(totals, warn = FALSE),
     underconfidence = measure_underconfidence(totals, warn = FALSE),
-    corp = corp, band = band, spread = spread,
+    corp = parts$corp, smooth = parts$smooth, band = parts$band, spread = parts$spread,
     class = c("reliability_table", "data.frame")
   )
+}
+
+binned_parts <- function(forecast, how, clusters) {
+  table <- bin_rows(forecast, how$spec, how$type)
+  trials <- bin_trials(forecast, how$spec, how$type, table, clusters)
+  table$trials <- trials
+  table <- keep_rows(table, how$kept, forecast$classes)
+  limits <- frequency_interval(table$observed, table$trials, how$level, how$interval)
+  table$trials <- NULL
+  list(table = table, limits = limits)
 }
 
 table_ece <- function(table) sum(table$n * abs(table$gap), na.rm = TRUE) / sum(table$n)
@@ -178,98 +255,11 @@ bin_rows <- function(forecast, spec, type) {
   table
 }
 
-#' An interval for a frequency `p` among `n` trials, which need not be whole numbers
+#' The class-against-rest problems that curves are drawn of
 #' @noRd
-frequency_interval <- function(p, n, level, kind) {
-  if (is.null(level)) return(list(low = rep(NA_real_, length(p)), high = rep(NA_real_, length(p))))
-  if (kind == "wilson") {
-    z2 <- stats::qnorm((1 + level) / 2)^2
-    centre <- (p + z2 / (2 * n)) / (1 + z2 / n)
-    half <- sqrt(z2 * (p * (1 - p) + z2 / (4 * n)) / n) / (1 + z2 / n)
-    # At p = 0 and 1 the outer limit is p itself, up to rounding.
-    return(list(low = ifelse(p == 0, 0, pmax(centre - half, 0)),
-      high = ifelse(p == 1, 1, pmin(centre + half, 1))))
-  }
-  tail <- (1 - level) / 2
-  p0 <- ifelse(is.na(p), 0, p)
-  list(
-    low = ifelse(is.na(p), NA, stats::qbeta(tail, p0 * n, n - p0 * n + 1)),
-    high = ifelse(is.na(p), NA, stats::qbeta(1 - tail, p0 * n + 1, n - p0 * n))
-  )
-}
-
-# Isotonic --------------------------------------------------------------------------------
-
-isotonic_fits <- function(forecast, spec, type, kept) {
-  codes <- switch(type, event = spec$event,
-    classwise = if (is.null(kept)) seq_along(forecast$classes) else kept,
-    stop_input("method", paste0("can be \"isotonic\" only for type \"event\" or \"classwise\""),
+curve_codes <- function(forecast, how) {
+  switch(how$type, event = how$spec$event,
+    classwise = if (is.null(how$kept)) seq_along(forecast$classes) else how$kept,
+    stop_input("method", paste0("can be \"", how$method, "\" only for type \"event\" or \"classwise\""),
       "Other types compare within predictions, not the probability of a class."))
-  list(codes = codes, fits = lapply(codes, function(code) .Call(C_corp_fit, forecast, code)))
-}
-
-isotonic_rows <- function(forecast, fits) {
-  table <- table_columns(fits$codes, fits$fits, forecast$classes)
-  table$confidence <- unlist(lapply(fits$fits, `[[`, "score"))
-  table$observed <- unlist(lapply(fits$fits, `[[`, "fit"))
-  table
-}
-
-band_points <- 50 # places of a band at least, evenly spaced, beside the ends of the blocks
-
-#' The range of the curve under calibration, from the lowest to the highest score of each class
-#' @noRd
-consistency_band <- function(forecast, fits, level, replicates) {
-  if (is.null(level)) return(NULL)
-  if (is.null(replicates)) {
-    replicates <- as.integer(max(100, min(1000, floor(2e7 / nrow(forecast$probs)))))
-  }
-  seed <- draw_seed()
-  parts <- Map(function(code, fit) {
-    ends <- range(fit$lower, fit$upper)
-    at <- sort(unique(c(fit$lower, fit$score, fit$upper,
-      seq(ends[1], ends[2], length.out = band_points))))
-    draw <- function(first, count) .Call(C_band_draw, forecast, code, at, seed, first, count)
-    limits <- apply(draw_replicates(draw, replicates), 1, middle_range, level = level)
-    data.frame(class = factor(forecast$classes[code], levels = forecast$classes), score = at,
-      conf.low = limits[1, ], conf.high = limits[2, ])
-  }, fits$codes, fits$fits)
-  do.call(rbind, parts)
-}
-
-#' The band at the blocks' mean scores, which are among its places
-#' @noRd
-band_at <- function(band, table) {
-  if (is.null(band)) return(list(low = NA_real_, high = NA_real_))
-  rows <- match(paste(as.integer(table$class), format_exact(table$confidence)),
-    paste(as.integer(band$class), format_exact(band$score)))
-  list(low = band$conf.low[rows], high = band$conf.high[rows])
-}
-
-format_exact <- function(x) sprintf("%a", x)
-
-spread_bins <- 20L
-
-#' A histogram of the scores, which blocks of pooled scores do not show
-#' @noRd
-score_spread <- function(forecast, spec, type, kept) {
-  spec$bins <- spread_bins
-  spec$mass <- FALSE
-  table <- keep_rows(bin_rows(forecast, spec, type), kept, forecast$classes)
-  table[c("class", "lower", "upper", "n")]
-}
-
-corp_parts <- function(forecast, fits) {
-  rows <- Map(function(code, fit) {
-    parts <- rbind(fit$brier, fit$log)
-    data.frame(
-      class = factor(forecast$classes[code], levels = forecast$classes),
-      measure = c("brier_score", "log_loss"),
-      score = parts[, 1],
-      miscalibration = parts[, 1] - parts[, 2],
-      discrimination = parts[, 3] - parts[, 2],
-      uncertainty = parts[, 3]
-    )
-  }, fits$codes, fits$fits)
-  do.call(rbind, rows)
 }

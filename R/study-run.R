@@ -21,7 +21,7 @@ study_tasks <- function(counts, methods) {
 
 #' Here, or on the workers of a future::plan()
 #' @noRd
-study_apply <- function(tasks, job) {
+study_apply <- function(tasks, job, sums) {
   progress <- if (isNamespaceLoaded("progressr")) {
     progressr::progressor(steps = length(tasks))
   } else {
@@ -33,11 +33,14 @@ study_apply <- function(tasks, job) {
       "installed: the study runs in this session."))
     parallel <- FALSE
   }
-  if (!parallel) return(lapply(tasks, run_task, job = job, progress = progress))
+  if (!parallel) {
+    return(lapply(tasks, function(task) add_row_sums(sums, run_task(task, job, progress))))
+  }
   needs <- user_globals(job)
   # Random numbers are ours: see run_task().
-  future.apply::future_lapply(tasks, run_task, job = job, progress = progress, future.seed = NULL,
+  results <- future.apply::future_lapply(tasks, run_task, job = job, progress = progress, future.seed = NULL,
     future.globals = needs$globals, future.packages = c(utils::packageName(), needs$packages))
+  lapply(results, add_row_sums, sums = sums)
 }
 
 #' What the user's own functions use: they sit in lists, where future does not look
@@ -104,18 +107,24 @@ run_task <- function(task, job, progress) {
     weights = set$weights[rows$test]
   )
   fit <- observe("fit", stream, function() fit_method(methods[[1]], set, rows$cal))
+  levels <- if (!is.null(set$by)) split(seq_along(rows$test), set$by[rows$test])
   records <- lapply(seq_along(methods), function(i) {
     place <- list(set = task$set, split = task$split, method = task$methods[i],
-      n_cal = length(rows$cal), n_test = length(rows$test))
-    c(place, measure_method(methods[[i]], fit, test, job$metrics, stream))
+      n_cal = length(rows$cal), n_test = if (is.null(levels)) length(rows$test) else lengths(levels),
+      rows = rows$test)
+    c(place, measure_method(methods[[i]], fit, test, job$metrics, stream, levels))
   })
   progress()
   records
 }
 
-measure_method <- function(method, fit, test, metrics, stream) {
-  values <- rep(NA_real_, length(metrics))
-  errors <- rep(NA_character_, length(metrics))
+#' @param levels NULL, or the test rows of each value of `by`: a column of values and errors for each.
+#' @noRd
+measure_method <- function(method, fit, test, metrics, stream, levels = NULL) {
+  parts <- if (is.null(levels)) list(seq_along(test$labels)) else levels
+  values <- matrix(NA_real_, length(metrics), length(parts))
+  errors <- matrix(NA_character_, length(metrics), length(parts))
+  losses <- NULL
   predict_time <- NA_real_
   seen <- fit$seen
   if (is.na(fit$error)) {
@@ -131,21 +140,31 @@ measure_method <- function(method, fit, test, metrics, stream) {
       failed <- checked$error
     }
     if (is.na(failed)) {
-      for (i in seq_along(metrics)) {
-        one <- observe(metrics[[i]]$name, next_stream,
-          function() measure_one(metrics[[i]], checked$value, test))
-        seen <- rbind(seen, one$seen)
-        errors[i] <- one$error
-        if (is.na(one$error)) values[i] <- one$value
+      for (l in seq_along(parts)) {
+        probs <- if (is.null(levels)) checked$value else checked$value[parts[[l]], , drop = FALSE]
+        rows <- if (is.null(levels)) test else test_rows(test, parts[[l]])
+        for (i in seq_along(metrics)) {
+          one <- observe(metrics[[i]]$name, next_stream,
+            function() measure_one(metrics[[i]], probs, rows))
+          seen <- rbind(seen, one$seen)
+          errors[i, l] <- one$error
+          if (is.na(one$error)) values[i, l] <- one$value
+        }
       }
+      losses <- vapply(Filter(function(metric) !is.null(metric$loss), metrics), losses_of,
+        numeric(length(test$labels)), probs = checked$value, labels = test$labels)
     } else {
       errors[] <- failed
     }
   } else {
     errors[] <- fit$error
   }
-  list(values = values, errors = errors, fit_time = fit$time, predict_time = predict_time,
+  list(values = values, errors = errors, losses = losses, fit_time = fit$time, predict_time = predict_time,
     seen = seen)
+}
+
+test_rows <- function(test, rows) {
+  list(scores = test$scores[rows, , drop = FALSE], labels = test$labels[rows], weights = test$weights[rows])
 }
 
 #' Run, timed, with errors caught and warnings and messages collected
@@ -205,7 +224,7 @@ check_predictions <- function(probs, test) {
     stop(paste0("The predictions have ", NROW(probs), " rows instead of ", nrow(test$scores), "."),
       call. = FALSE)
   }
-  data <- check_data(probs, test$labels, "probs", NULL, "predictions")
+  data <- check_data(probs, test$labels, "probs", NULL, "predictions", compare = FALSE)
   dimnames(data$scores) <- list(NULL, data$classes)
   data$scores
 }
@@ -226,40 +245,60 @@ measure_one <- function(metric, probs, test) {
 
 #' Records as a calib_study
 #' @noRd
-finish_study <- function(records, job) {
+finish_study <- function(records, job, sums) {
   place <- function(field) vapply(records, function(record) as.double(record[[field]]), 0)
   records <- records[order(place("set"), place("split"), place("method"))]
   name_of <- function(parts) vapply(parts, `[[`, "", "name")
-  sets <- if (is.null(job$sets[[1]]$name)) "data" else name_of(job$sets)
+  names <- set_labels(job$sets)
   methods <- name_of(job$methods)
   metrics <- name_of(job$metrics)
   each <- length(metrics)
-  coded <- function(field, levels) factor(levels[place(field)], levels = levels)
+  coded <- function(values, levels) factor(levels[values], levels = levels)
+  # One block of rows per record and level of `by`, the levels in place of data sets.
+  first <- cumsum(c(0, lengths(names)))[place("set")]
+  counts <- vapply(records, function(record) ncol(record$values), 0L)
+  level <- rep(first, counts) + sequence(counts)
+  whose <- rep(rep(seq_along(records), counts), each = each)
+  sets <- unlist(names)
   table <- data.frame(
-    data = rep(coded("set", sets), each = each), split = rep(as.integer(place("split")), each = each),
-    method = rep(coded("method", methods), each = each),
-    metric = factor(rep(metrics, length(records)), levels = metrics),
+    data = rep(coded(level, sets), each = each), split = as.integer(place("split"))[whose],
+    method = coded(place("method"), methods)[whose],
+    metric = factor(rep(metrics, sum(counts)), levels = metrics),
     value = unlist(lapply(records, `[[`, "values")),
-    fit_time = rep(place("fit_time"), each = each),
-    predict_time = rep(place("predict_time"), each = each),
-    n_cal = rep(as.integer(place("n_cal")), each = each),
-    n_test = rep(as.integer(place("n_test")), each = each),
+    fit_time = place("fit_time")[whose],
+    predict_time = place("predict_time")[whose],
+    n_cal = as.integer(place("n_cal"))[whose],
+    n_test = rep(as.integer(unlist(lapply(records, `[[`, "n_test"))), each = each),
     error = unlist(lapply(records, `[[`, "errors"))
   )
+  table <- table[order(as.integer(table$data), table$split, as.integer(table$method)), ]
+  rownames(table) <- NULL
   counts <- vapply(records, function(record) nrow(record$seen), 0L)
   seen <- cbind(
     data.frame(
-      data = rep(coded("set", sets), counts), split = rep(as.integer(place("split")), counts),
-      method = rep(coded("method", methods), counts)
+      data = rep(coded(first + 1, sets), counts), split = rep(as.integer(place("split")), counts),
+      method = rep(coded(place("method"), methods), counts)
     ),
     do.call(rbind, lapply(records, `[[`, "seen"))
   )
   study <- structure(table,
     higher = stats::setNames(vapply(job$metrics, `[[`, NA, "higher"), metrics),
+    target = stats::setNames(vapply(job$metrics, `[[`, 0, "target"), metrics),
+    rows = row_covariances(sums, job, sets),
     conditions = seen, class = c("calib_study", "data.frame"))
   warn_failed(study)
   warn_undefined(study)
   study
+}
+
+#' What stands in the column `data`: names of sets, values of `by`, or both; a vector for each set
+#' @noRd
+set_labels <- function(sets) {
+  lapply(sets, function(set) {
+    name <- if (is.null(set$name)) "data" else set$name
+    if (is.null(set$by)) return(name)
+    if (is.null(set$name)) levels(set$by) else paste0(name, ": ", levels(set$by))
+  })
 }
 
 warn_failed <- function(study) {
@@ -282,11 +321,12 @@ warn_undefined <- function(study) {
 #' @noRd
 #' @export
 `[.calib_study` <- function(x, ...) {
-  kept <- attributes(x)[c("higher", "conditions")]
+  kept <- attributes(x)[c("higher", "target", "rows", "conditions")]
   out <- NextMethod()
   if (!is.data.frame(out)) return(out)
   if (all(study_columns %in% names(out))) {
-    return(structure(out, higher = kept$higher, conditions = kept$conditions))
+    return(structure(out, higher = kept$higher, target = kept$target, rows = kept$rows,
+      conditions = kept$conditions))
   }
   as.data.frame.calib_study(out)
 }

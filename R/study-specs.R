@@ -74,7 +74,8 @@ metric_functions <- c("ece", "mce", "log_loss", "brier_score", "class_accuracy",
   "underconfidence", "confidence_gap", "sharpness")
 higher_metrics <- c("class_accuracy", "sharpness")
 
-#' @return list of metrics, each list(name, fun, args, higher): `higher` says that larger is better.
+#' @return list of metrics, each list(name, fun, args, higher, target, loss): `higher` says that larger is
+#'   better, `target` what it should be nearest to (NA: neither), `loss` what it is a mean of (or NULL).
 #' @noRd
 check_metrics <- function(metrics, written = NULL) {
   if (is.function(metrics)) metrics <- list(metrics)
@@ -92,7 +93,9 @@ read_metric <- function(metric, name) {
   spec <- split_spec(metric, "fun", "metrics", name)
   args <- spec$args
   higher <- args[["higher"]]
-  args[["higher"]] <- NULL
+  target <- args[["target"]]
+  args[["higher"]] <- args[["target"]] <- NULL
+  loss <- NULL
   fun <- spec$main
   if (is.character(fun)) {
     if (!fun %in% metric_functions) {
@@ -101,11 +104,19 @@ read_metric <- function(metric, name) {
           "; others can be given as functions."))
     }
     if (is.null(higher)) higher <- fun %in% higher_metrics
+    loss <- row_losses[[fun]]
     fun <- get(fun, topenv())
   }
   # yardstick marks its measures in this way.
+  if (is.null(target) && identical(attr(fun, "direction"), "zero")) target <- 0
   if (is.null(higher)) higher <- identical(attr(fun, "direction"), "maximize")
-  list(name = name, fun = fun, args = args, higher = check_flag(higher, "higher"))
+  higher <- check_flag(higher, "higher")
+  target <- if (is.null(target)) NA_real_ else check_number(target, "target")
+  if (higher && !is.na(target)) {
+    stop_input("metrics", paste0("has both `higher` and `target` in \"", name, "\""),
+      "Larger is better, or nearer to the target: give one of the two.")
+  }
+  list(name = name, fun = fun, args = args, higher = higher, target = target, loss = loss)
 }
 
 # Both ------------------------------------------------------------------------------------

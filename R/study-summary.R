@@ -7,23 +7,29 @@
 #'
 #' # Standard errors
 #' With values \eqn{v_1, \ldots, v_J}{v_1, ..., v_J} of J splits, or their differences to the
-#' reference in the same splits, and their standard deviation s, the standard error of the mean is
-#' \deqn{s \sqrt{1/J} \quad\mbox{or}\quad s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{cal}}.}{
-#'   s sqrt(1/J)  or  s sqrt(1/J + n_test/n_cal).}
-#' The first (`"splits"`) tells how well the mean over *all possible splits of these rows* is known: it
-#' answers whether another run of the study would give the same table, and it shrinks to zero when
-#' `splits` grows. All splits share the same rows, so that their values are correlated, and the
-#' sampling of the rows themselves is not in it: it is too small a yardstick for what would happen on
-#' other rows from the same source. The second (`"corrected"`), of Nadeau and Bengio (2003), adds a
-#' rough allowance for that by taking the correlation between splits to be
-#' \eqn{n_\mathrm{test}/(n_\mathrm{cal}+n_\mathrm{test})}{n_test / (n_cal + n_test)}. It does not
-#' shrink below a limit however many splits are drawn, and is cautious when few rows calibrate and
-#' many test. Differences are paired, hence as a rule more precise than the two means they are made of.
+#' reference in the same splits, and their standard deviation s, three questions have three answers.
+#' * `"rows"`, the default: what would the mean be on other rows from the same source? All splits share the
+#'   same N rows, so that more splits do not help beyond a point. Metrics that are means of a loss over rows
+#'   (log loss, Brier score, accuracy) get
+#'   \deqn{\sqrt{s_\mathrm{row}^2/N + s^2/J},}{sqrt(s_row^2/N + s^2/J),}
+#'   \eqn{s_\mathrm{row}}{s_row} the standard deviation over rows of each row's loss (or difference of losses)
+#'   averaged over the splits in which it was tested; `groups` of the study count as one row each, and weights
+#'   enter. Others, the calibration errors above all, get `"corrected"`.
+#' * `"corrected"`, of Nadeau and Bengio (2003):
+#'   \eqn{s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{cal}}}{s sqrt(1/J + n_test/n_cal)}, a rough allowance for the
+#'   same, by taking the correlation between splits to be
+#'   \eqn{n_\mathrm{test}/(n_\mathrm{cal}+n_\mathrm{test})}{n_test / (n_cal + n_test)}. It is
+#'   cautious when few rows calibrate and many test.
+#' * `"splits"`, \eqn{s/\sqrt{J}}{s / sqrt(J)}: how well is the mean over all possible splits of *these* rows known,
+#'   or would another run of the study give the same table? It shrinks to zero when `splits` grows, and declares
+#'   equal methods different in a third of cases and more.
+#'
+#' Differences are paired, hence as a rule more precise than the two means they are made of.
 #'
 #' # Marks
-#' The method with the best mean is marked by a star, and so are those within one standard error
-#' (of that mean) of it. Methods that failed in some split take no part, as their means belong to
-#' other splits.
+#' The method with the best mean is marked by a star, and so are those whose paired difference to it is no
+#' more than two of its standard errors. Methods that failed in some split take no part, as their means belong
+#' to other splits.
 #'
 #' @param object,x A study, or for `print()` its summary.
 #' @param reference The method to compare with; `NULL`: `"none"` if it is there, otherwise the
@@ -33,8 +39,8 @@
 #' @param ... Not used.
 #' @return `summary()`: a data frame of class `summary.calib_study` with one row per data set, metric
 #'   and method and the columns `data`, `metric`, `method`, `splits` (that went well), `failed`,
-#'   `mean`, `sd`, `std.error`, `difference` to the reference and its `diff.error`, over the splits in
-#'   which both went well, `best` (whether it is marked), and the medians of `fit_time` and
+#'   `infinite` (splits whose value is), `mean`, `sd`, `std.error`, `difference` to the reference and its
+#'   `diff.error`, over the splits in which both went well, `best` (whether it is marked), and the medians of `fit_time` and
 #'   `predict_time` in seconds. `print()` returns its argument.
 #' @references
 #' Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. *Machine Learning*
@@ -47,20 +53,28 @@
 #' summary(study, reference = "temperature")
 #' summary(study, reference = "temperature", std_error = "corrected")
 #' @export
-summary.calib_study <- function(object, reference = NULL, std_error = c("splits", "corrected"), ...) {
+summary.calib_study <- function(object, reference = NULL,
+                                std_error = c("rows", "splits", "corrected"), ...) {
   check_dots_empty(...)
-  std_error <- check_choice(std_error, c("splits", "corrected"), "std_error")
+  std_error <- check_choice(std_error, study_errors, "std_error")
   reference <- check_reference(reference, object)
   higher <- attr(object, "higher")
+  target <- attr(object, "target")
   table <- droplevels(as.data.frame(object))
   blocks <- split(table, list(table$metric, table$data), drop = TRUE)
-  rows <- lapply(blocks, summarise_block, reference = reference, corrected = std_error == "corrected",
-    higher = higher)
+  rows <- lapply(blocks, function(block) {
+    metric <- as.character(block$metric[1])
+    known <- if (std_error == "rows") attr(object, "rows")[[as.character(block$data[1])]][[metric]]
+    summarise_block(block, reference, list(kind = std_error, rows = known),
+      isTRUE(higher[metric]), if (is.null(target)) NA else target[metric])
+  })
   out <- do.call(rbind, unname(rows))
-  structure(out, reference = reference, std_error = std_error, higher = higher,
+  structure(out, reference = reference, std_error = std_error, higher = higher, target = target,
     problems = count_problems(object), sizes = unique(table[c("n_cal", "n_test")]), splits = range(table(unique(table[c("data", "split")])$data)),
     class = c("summary.calib_study", "data.frame"))
 }
+
+study_errors <- c("rows", "splits", "corrected")
 
 check_reference <- function(reference, study) {
   known <- levels(droplevels(study$method))
@@ -69,48 +83,69 @@ check_reference <- function(reference, study) {
 }
 
 #' One data set, one metric
+#' @param error list: `kind` of standard error, `rows` the covariance of row means (NULL: none).
 #' @noRd
-summarise_block <- function(block, reference, corrected, higher) {
+summarise_block <- function(block, reference, error, higher, target) {
   values <- function(method) {
     rows <- block[block$method == method & is.na(block$error), ]
     stats::setNames(rows$value, rows$split)
   }
-  base <- values(reference)
-  ratio <- if (corrected) mean(block$n_test) / mean(block$n_cal) else 0
-  error_of <- function(x) stats::sd(x) * sqrt(1 / length(x) + ratio)
+  ratio <- if (error$kind == "splits" || !is.null(error$rows)) 0 else mean(block$n_test) / mean(block$n_cal)
+  # `apart`: coefficients of the methods whose mean, or difference, it is
+  error_of <- function(x, apart) {
+    if (is.null(error$rows)) return(stats::sd(x) * sqrt(1 / length(x) + ratio))
+    known <- error$rows[names(apart), names(apart)]
+    between <- if (length(x) > 1) stats::var(x) / length(x) else 0
+    sqrt(max(0, drop(apart %*% known %*% apart)) + between)
+  }
+  paired <- function(one, other, bend = identity) {
+    x <- values(one)
+    y <- values(other)
+    both <- intersect(names(x), names(y))
+    apart <- bend(x[both]) - bend(y[both])
+    list(mean = mean_or_na(apart), error = error_of(apart, stats::setNames(c(1, -1), c(one, other))))
+  }
   rows <- lapply(levels(droplevels(block$method)), function(method) {
     rows <- block[block$method == method, ]
     x <- values(method)
-    both <- intersect(names(x), names(base))
-    apart <- x[both] - base[both]
     other <- method != reference
+    apart <- if (other) paired(method, reference)
     data.frame(
       data = block$data[1], metric = block$metric[1],
       method = factor(method, levels = levels(block$method)),
-      splits = length(x), failed = nrow(rows) - length(x),
-      mean = mean_or_na(x), sd = stats::sd(x), std.error = error_of(x),
-      difference = if (other) mean_or_na(apart) else NA_real_,
-      diff.error = if (other) error_of(apart) else NA_real_,
+      splits = length(x), failed = nrow(rows) - length(x), infinite = sum(is.infinite(x)),
+      mean = mean_or_na(x), sd = stats::sd(x), std.error = error_of(x, stats::setNames(1, method)),
+      difference = if (other) apart$mean else NA_real_,
+      diff.error = if (other) apart$error else NA_real_,
       best = FALSE,
       fit_time = stats::median(rows$fit_time, na.rm = TRUE),
       predict_time = stats::median(rows$predict_time, na.rm = TRUE)
     )
   })
   out <- do.call(rbind, rows)
-  out$best <- mark_best(out, isTRUE(higher[as.character(block$metric[1])]))
+  bend <- if (!is.na(target)) function(x) abs(x - target) else if (higher) function(x) -x else identity
+  out$best <- mark_best(out, vapply(as.character(out$method), function(m) mean_or_na(bend(values(m))), 0),
+    function(one, other) paired(one, other, bend))
   out
 }
 
 mean_or_na <- function(x) if (length(x)) mean(x) else NA_real_
 
-mark_best <- function(table, higher) {
-  loss <- if (higher) -table$mean else table$mean
+best_errors <- 2 # standard errors of the difference within which a method is as good as the best
+
+#' @param loss by method, smaller is better; @param paired the difference of two methods and its error.
+#' @noRd
+mark_best <- function(table, loss, paired) {
   loss[table$failed > 0 | !is.finite(loss)] <- NA
   if (all(is.na(loss))) return(rep(FALSE, length(loss)))
+  methods <- as.character(table$method)
   first <- which.min(loss)
-  slack <- table$std.error[first]
-  if (!is.finite(slack)) slack <- 0
-  !is.na(loss) & loss <= loss[first] + slack
+  vapply(seq_along(loss), function(i) {
+    if (is.na(loss[i])) return(FALSE)
+    if (i == first || loss[i] == loss[first]) return(TRUE)
+    apart <- paired(methods[i], methods[first])
+    isTRUE(apart$mean <= best_errors * apart$error)
+  }, NA)
 }
 
 count_problems <- function(study) {
@@ -135,12 +170,10 @@ print.calib_study <- function(x, digits = 4, ...) {
   } else {
     print_sets(table, digits)
   }
-  cat("* best, or within one standard error of the best (",
-    if (any(attr(table, "higher")[levels(table$metric)])) {
-      say_directions(attr(table, "higher")[levels(table$metric)])
-    } else {
-      "smaller is better"
-    }, ")\n", sep = "")
+  metrics <- levels(table$metric)
+  cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best (",
+    say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), ")"), 100,
+    exdent = 2), sep = "\n")
   say_problems(attr(table, "problems"))
   invisible(x)
 }
@@ -149,13 +182,14 @@ print.calib_study <- function(x, digits = 4, ...) {
 #' @export
 print.summary.calib_study <- function(x, digits = 4, ...) {
   say_study(x)
-  kind <- if (attr(x, "std_error") == "corrected") "corrected for overlapping splits" else {
-    "over splits"
-  }
+  kind <- switch(attr(x, "std_error"), corrected = "corrected for overlapping splits",
+    splits = "over splits of these rows", "for other rows from the same source")
   cat("Differences are to \"", attr(x, "reference"), "\"; standard errors ", kind, "\n", sep = "")
-  number <- function(v) ifelse(is.na(v), "", formatC(v, digits = digits, format = "f"))
+  number <- function(v) ifelse(is.na(v) & !is.nan(v) | is.nan(v) & !is.na(x$mean) & is.infinite(x$mean), "",
+    formatC(v, digits = digits, format = "f"))
   shown <- data.frame(
-    method = paste0(x$method, ifelse(x$best, " *", "")), mean = number(x$mean), sd = number(x$sd),
+    method = paste0(x$method, ifelse(x$best, " *", "")),
+    mean = ifelse(x$infinite > 0, say_infinite(x), number(x$mean)), sd = number(x$sd),
     s.e. = number(x$std.error),
     difference = ifelse(is.na(x$difference), "", formatC(x$difference, digits = digits, format = "f",
       flag = "+")),
@@ -227,6 +261,8 @@ print_sets <- function(table, digits) {
 say_means <- function(rows, digits, spread) {
   number <- function(v) formatC(v, digits = digits, format = "f")
   text <- ifelse(is.na(rows$mean) & !is.nan(rows$mean), "failed", number(rows$mean))
+  some <- !is.na(rows$infinite) & rows$infinite > 0
+  text[some] <- say_infinite(rows[some, ])
   if (spread) {
     known <- is.finite(rows$sd)
     text[known] <- paste0(text[known], " (", number(rows$sd[known]), ")")
@@ -235,6 +271,10 @@ say_means <- function(rows, digits, spread) {
   text[some] <- paste0(text[some], " ", rows$failed[some], " failed")
   paste0(text, ifelse(rows$best, "*", " "))
 }
+
+#' "Inf 9/10": infinite in nine of ten splits
+#' @noRd
+say_infinite <- function(rows) paste0("Inf ", rows$infinite, "/", rows$splits)
 
 say_seconds <- function(x) {
   ifelse(is.na(x), "", ifelse(x < 0.9995, paste(signif(1000 * x, 2), "ms"),
@@ -249,9 +289,17 @@ left_names <- function(table, column) {
   table
 }
 
-say_directions <- function(higher) {
-  if (all(higher)) return("larger is better")
-  paste0("smaller is better, larger for ", paste(names(higher)[higher], collapse = ", "))
+#' "smaller is better, larger for gain, nearest to 1 for slope"
+#' @noRd
+say_directions <- function(higher, target = NULL) {
+  target <- if (is.null(target)) rep(NA_real_, length(higher)) else target
+  way <- ifelse(!is.na(target), paste("nearest to", target), ifelse(higher, "larger", "smaller"))
+  ways <- unique(way[order(way != "smaller", way != "larger")])
+  if (length(ways) == 1) return(paste(ways, if (ways %in% c("smaller", "larger")) "is better" else "is best"))
+  rest <- vapply(ways[-1], function(one) {
+    paste0(one, " for ", paste(names(higher)[way == one], collapse = ", "))
+  }, "")
+  paste0(ways[1], " is better, ", paste(rest, collapse = ", "))
 }
 
 say_problems <- function(problems) {

@@ -30,8 +30,9 @@
 #' Likewise: the name of a measure (`"ece"`, `"mce"`, `"log_loss"`, `"brier_score"`,
 #' `"class_accuracy"`, `"overconfidence"`, `"underconfidence"`, `"confidence_gap"`, `"sharpness"`), a
 #' function `(probs, labels, ...)` that returns a number, or a list of one of these and arguments,
-#' such as `list("ece", bins = 15)`. Small values are taken to be good, except for `"class_accuracy"`
-#' and `"sharpness"`; `higher = TRUE` among the arguments says the same of another one. Values that are
+#' such as `list("ece", bins = 100)`. Small values are taken to be good, except for `"class_accuracy"`
+#' and `"sharpness"`; `higher = TRUE` among the arguments says the same of another one, and `target = 1` that the
+#' value nearest to 1 is the best, as for a calibration slope or a ratio of observed to expected. Values that are
 #' not numbers are kept as they are, with a warning of class `gpcalib_warning_undefined`.
 #'
 #' @section Splits:
@@ -67,11 +68,13 @@
 #' @param metrics What to measure, see below.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @param input Whether `scores` are probabilities or logits; `"auto"` looks at all rows of a set.
-#' @param weights Case weights, used in fits and metrics; or `NULL`. Like `groups` and `time` a list
+#' @param weights Case weights, used in fits and metrics; or `NULL`. Like `groups`, `time` and `by` a list
 #'   when `scores` is one.
 #' @param stratify Keep the shares of the classes?
 #' @param groups One value per row: rows with the same value stay together.
 #' @param time One value per row that can be sorted: calibrate on the past, test on the future.
+#' @param by One value per row (hospital, airport): methods are fitted to all calibration rows, and measured
+#'   on the test rows of each value. The values take the place of data sets in tables and pictures.
 #' @param n_test How many rows to test on, a number or a share. `NULL`: all that are left, with
 #'   `time` half of them.
 #' @return A data frame of class `calib_study` with one row per data set, split, method and metric
@@ -105,28 +108,29 @@
 calib_study <- function(scores, labels, methods = NULL, n_cal = NULL, splits = 10,
                         metrics = c("ece", "log_loss", "brier_score", "class_accuracy"), ...,
                         input = c("auto", "probs", "logits"), weights = NULL, stratify = FALSE,
-                        groups = NULL, time = NULL, n_test = NULL) {
+                        groups = NULL, time = NULL, n_test = NULL, by = NULL) {
   check_dots_empty(...)
   if (missing(scores)) stop_input("scores", "is missing", "Give the scores of the rows to divide.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   methods <- check_methods(methods, substitute(methods))
   metrics <- check_metrics(metrics, substitute(metrics))
-  sets <- check_sets(scores, labels, input, weights, groups, time)
+  sets <- check_sets(scores, labels, input, weights, groups, time, by)
   if (!is.null(weights)) warn_unweighted(methods, metrics)
   plans <- check_plans(sets, splits, n_cal, n_test, stratify)
   drawn <- Map(draw_splits, sets, plans)
   counts <- lengths(drawn)
   job <- list(sets = sets, splits = drawn, methods = methods, metrics = metrics,
     streams = split(draw_streams(sum(counts)), rep(seq_along(sets), counts)))
-  results <- study_apply(study_tasks(counts, methods), job)
-  finish_study(unlist(results, recursive = FALSE), job)
+  sums <- new_row_sums(job)
+  results <- study_apply(study_tasks(counts, methods), job, sums)
+  finish_study(unlist(results, recursive = FALSE), job, sums)
 }
 
 # What is given for each data set -----------------------------------------------------------
 
-#' @return list of list(name, scores, labels, input, weights, groups, time) in canonical form.
+#' @return list of list(name, scores, labels, input, weights, groups, time, by) in canonical form.
 #' @noRd
-check_sets <- function(scores, labels, input, weights, groups, time) {
+check_sets <- function(scores, labels, input, weights, groups, time, by = NULL) {
   input <- check_choice(input, c("auto", "probs", "logits"), "input")
   if (!is.null(groups) && !is.null(time)) {
     stop_input("time", "cannot be given together with `groups`",
@@ -135,12 +139,13 @@ check_sets <- function(scores, labels, input, weights, groups, time) {
   several <- is.list(scores) && !is.data.frame(scores)
   names <- if (several) set_names(scores)
   parts <- Map(function(x, arg) if (several) match_sets(x, names, arg) else list(x),
-    list(scores, labels, weights, groups, time),
-    c("scores", "labels", "weights", "groups", "time"))
+    list(scores, labels, weights, groups, time, by),
+    c("scores", "labels", "weights", "groups", "time", "by"))
   lapply(seq_along(parts[[1]]), function(i) {
     part <- lapply(parts, `[[`, i)
     tryCatch(
-      check_set(names[i], part[[1]], part[[2]], input, part[[3]], part[[4]], part[[5]]),
+      check_set(names[i], part[[1]], part[[2]], input, part[[3]], part[[4]], part[[5]],
+        part[[6]]),
       gpcalib_error_input = function(e) {
         if (several) {
           e$message <- paste0("In the data set \"", names[i], "\": ", conditionMessage(e))
@@ -171,14 +176,15 @@ match_sets <- function(x, names, arg) {
   if (is.null(names(x))) x else x[names]
 }
 
-check_set <- function(name, scores, labels, input, weights, groups, time) {
+check_set <- function(name, scores, labels, input, weights, groups, time, by = NULL) {
   data <- check_data(scores, labels, input, weights, "scores")
   n <- nrow(data$scores)
   dimnames(data$scores) <- list(NULL, data$classes)
   list(
     name = name, scores = data$scores, input = data$input, weights = data$weights,
     labels = factor(data$classes[data$labels], levels = data$classes),
-    groups = check_per_row(groups, n, "groups"), time = check_per_row(time, n, "time")
+    groups = check_per_row(groups, n, "groups"), time = check_per_row(time, n, "time"),
+    by = if (!is.null(by)) check_by(by, n)
   )
 }
 

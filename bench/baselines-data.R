@@ -16,7 +16,7 @@ if (length(files) == 0) {
 splits <- 1:5
 methods <- list(
   none = calib_none, temperature = calib_temperature, gp = calib_gp,
-  platt = function(x, y) calib_platt(x, y, scale = "logit"), isotonic = calib_isotonic,
+  platt = calib_platt, isotonic = calib_isotonic,
   beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram,
   `histogram, mass` = function(x, y) calib_histogram(x, y, binning = "mass")
 )
@@ -44,7 +44,7 @@ run_split <- function(data, seed) {
   scores <- vapply(methods, function(method) {
     p <- suppressWarnings(predict(method(x, y), new))
     c(accuracy = class_accuracy(p, truth), loss = log_loss(p, truth, eps = 1e-12),
-      ece = ece(p, truth, bins = 100), zero = mean(p[cbind(seq_along(truth), as.integer(truth))] == 0),
+      ece = ece(p, truth, bins = 100, type = "confidence"), zero = mean(p[cbind(seq_along(truth), as.integer(truth))] == 0),
       fine = is_probs(p))
   }, numeric(5))
   list(scores = scores, n = c(n, size - n), k = k, absent = absent)
@@ -95,7 +95,7 @@ wins <- function(measure) {
 }
 write_report("baselines-data", "All calibrators on real data", c(
   "Splits `set.seed(s); sample(N, n)`, s = 1..5; those rows calibrate, the others test; means over the",
-  "splits. Every method with its defaults, except *platt*, which has `scale = \"logit\"`, and",
+  "splits. Every method with its defaults, except",
   "*histogram, mass*, which has `binning = \"mass\"`. The best of a row is bold. *probabilities*:",
   "whether every row of every method is finite, in [0, 1] and sums to 1 within 1e-9.", "",
   markdown_table(about), "", "## Log loss (probabilities clipped at 1e-12)", "",

@@ -45,7 +45,7 @@ reference <- utils::read.table(header = TRUE, row.names = 1, text = "
 pick <- function(x, rows) if (is.matrix(x)) x[rows, , drop = FALSE] else x[rows]
 
 score <- function(probs, labels) {
-  c(loss = log_loss(probs, labels, eps = 1e-12), ece = ece(probs, labels, bins = 100))
+  c(loss = log_loss(probs, labels, eps = 1e-12), ece = ece(probs, labels, bins = 100, type = "confidence"))
 }
 
 timed <- function(fit) {

@@ -34,7 +34,7 @@ y <- drawn(log(p))
 p <- unname(p)
 f <- factor(letters[y])
 many <- time_in_turns(list(
-  unit = one_row_max(p), numbers = function() ece(p, y), factor = function() ece(p, f)
+  unit = one_row_max(p), numbers = function() ece(p, y, bins = 100), factor = function() ece(p, f, bins = 100)
 ), 25)
 
 # The report --------------------------------------------------------------------------------

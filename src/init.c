@@ -43,10 +43,22 @@ SEXP r_measure_log_loss(SEXP forecast, SEXP eps);
 SEXP r_measure_brier(SEXP forecast, SEXP event);
 SEXP r_corp_fit(SEXP forecast, SEXP event);
 /* r_resample.c */
-SEXP r_boot_rows(SEXP forecast, SEXP eps);
+SEXP r_boot_rows(SEXP forecast, SEXP eps, SEXP groups, SEXP units);
+SEXP r_sign_draw(SEXP units, SEXP seed, SEXP first, SEXP count);
+SEXP r_slope_at(SEXP forecast, SEXP a);
+SEXP r_slope_rows(SEXP forecast);
+SEXP r_slope_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count);
 SEXP r_boot_draw(SEXP rows, SEXP seed, SEXP first, SEXP count);
-SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP seed, SEXP first, SEXP count);
-SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP seed, SEXP first, SEXP count);
+SEXP r_null_draw(SEXP forecast, SEXP spec, SEXP groups, SEXP units, SEXP seed, SEXP first,
+                 SEXP count);
+SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP fit, SEXP groups, SEXP units,
+                 SEXP seed, SEXP first, SEXP count);
+/* r_validate.c */
+SEXP r_smooth_fit(SEXP knots, SEXP x, SEXP w, SEXP h);
+SEXP r_smooth_basis(SEXP knots, SEXP x);
+SEXP r_recal_fit(SEXP x, SEXP hit, SEXP weights, SEXP hold);
+SEXP r_concordance(SEXP x, SEXP hit, SEXP weights);
+SEXP r_two_means(SEXP z, SEXP labels, SEXP weights, SEXP logits);
 /* r_ova.c, r_curves.c, r_scaling.c */
 SEXP r_log_odds(SEXP z, SEXP logits, SEXP threads);
 SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads);
@@ -103,10 +115,19 @@ static const R_CallMethodDef calls[] = {
     CALL(measure_log_loss, 2),
     CALL(measure_brier, 2),
     CALL(corp_fit, 2),
-    CALL(boot_rows, 2),
+    CALL(boot_rows, 4),
+    CALL(sign_draw, 4),
+    CALL(slope_at, 2),
+    CALL(slope_rows, 1),
+    CALL(slope_draw, 4),
     CALL(boot_draw, 4),
-    CALL(null_draw, 5),
-    CALL(band_draw, 6),
+    CALL(null_draw, 7),
+    CALL(band_draw, 9),
+    CALL(smooth_fit, 4),
+    CALL(smooth_basis, 2),
+    CALL(recal_fit, 4),
+    CALL(concordance, 3),
+    CALL(two_means, 4),
     CALL(log_odds, 3),
     CALL(ova_predict, 4),
     CALL(ova_map, 4),

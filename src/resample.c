@@ -11,28 +11,48 @@ uint64_t gpc_stream(uint64_t seed, uint64_t purpose, uint64_t replicate) {
 
 /* Bootstrap ------------------------------------------------------------------------- */
 
-void gpc_boot_rows(const gpc_forecast *f, double eps, double *rows) {
+/* Products of what stands above and below the line of each ratio. */
+static void boot_products(double *row) {
+  double gap = row[GPC_BOOT_OVER] - row[GPC_BOOT_UNDER];
+  const double above[GPC_BOOT_PAIRS] = {row[GPC_BOOT_LOSS], row[GPC_BOOT_BRIER],
+                                        row[GPC_BOOT_OVER], row[GPC_BOOT_UNDER], gap};
+  const double below[GPC_BOOT_PAIRS] = {row[GPC_BOOT_WEIGHT], row[GPC_BOOT_WEIGHT],
+                                        row[GPC_BOOT_WRONG], row[GPC_BOOT_RIGHT],
+                                        row[GPC_BOOT_WEIGHT]};
+  double *to = row + GPC_BOOT_FIRST;
+  for (int p = 0; p < GPC_BOOT_PAIRS; p++, to += 3) {
+    to[0] = above[p] * above[p];
+    to[1] = above[p] * below[p];
+    to[2] = below[p] * below[p];
+  }
+}
+
+void gpc_boot_rows(const gpc_forecast *f, double eps, const int *group, size_t units,
+                   double *rows) {
   size_t n = f->n, k = f->k, first = k == 2 ? 1 : 0;
+  memset(rows, 0, units * GPC_BOOT_SUMS * sizeof(double));
   for (size_t i = 0; i < n; i++) {
-    double *row = rows + i * GPC_BOOT_SUMS;
+    double *row = rows + (group ? (size_t)group[i] - 1 : i) * GPC_BOOT_SUMS;
     double w = f->weights ? f->weights[i] : 1.0;
     int right = f->pred[i] == f->labels[i];
-    row[GPC_BOOT_WEIGHT] = w;
-    row[GPC_BOOT_RIGHT] = right ? w : 0.0;
-    row[GPC_BOOT_OVER] = right ? 0.0 : w * f->conf[i];
-    row[GPC_BOOT_UNDER] = right ? w * (1.0 - f->conf[i]) : 0.0;
+    row[GPC_BOOT_WEIGHT] += w;
+    row[GPC_BOOT_RIGHT] += right ? w : 0.0;
+    row[GPC_BOOT_OVER] += right ? 0.0 : w * f->conf[i];
+    row[GPC_BOOT_UNDER] += right ? w * (1.0 - f->conf[i]) : 0.0;
     double p = f->probs[i + ((size_t)f->labels[i] - 1) * n];
-    row[GPC_BOOT_LOSS] = w > 0.0 ? -w * log(p > eps ? p : eps) : 0.0;
-    row[GPC_BOOT_BRIER] = 0.0;
-    row[GPC_BOOT_WRONG] = right ? 0.0 : w;
+    row[GPC_BOOT_LOSS] += w > 0.0 ? -w * log(p > eps ? p : eps) : 0.0;
+    row[GPC_BOOT_WRONG] += right ? 0.0 : w;
   }
   for (size_t j = first; j < k; j++) {
     for (size_t i = 0; i < n; i++) {
       double d = f->probs[i + j * n] - (f->labels[i] == (int)j + 1 ? 1.0 : 0.0);
-      rows[i * GPC_BOOT_SUMS + GPC_BOOT_BRIER] +=
+      size_t to = group ? (size_t)group[i] - 1 : i;
+      rows[to * GPC_BOOT_SUMS + GPC_BOOT_BRIER] +=
           (f->weights ? f->weights[i] : 1.0) * d * d;
     }
   }
+  for (size_t u = 0; u < units; u++)
+    boot_products(rows + u * GPC_BOOT_SUMS);
 }
 
 #define BOOT_ROWS 512 /* rows of a block: their sums fit the first-level cache */
@@ -72,6 +92,20 @@ void gpc_boot_draw(size_t n, const double *rows, uint64_t seed, size_t first,
     uint64_t stream = gpc_stream(seed, GPC_DRAW_BOOT, first + r);
     draw_rows(n, rows, stream, work, sums + r * GPC_BOOT_SUMS);
     gpc_call_poll(poll, data);
+  }
+}
+
+/* Signs of groups -------------------------------------------------------------------
+ */
+
+#define DRAW_SIGN                                                                        \
+  (UINT64_C(1) << 41) /* beyond the purposes of bands, one for each class */
+
+void gpc_sign_draw(size_t n, uint64_t seed, size_t first, size_t count, double *out) {
+  for (size_t r = 0; r < count; r++) {
+    uint64_t stream = gpc_stream(seed, DRAW_SIGN, first + r);
+    for (size_t i = 0; i < n; i++)
+      out[r * n + i] = gpc_stream_uniform(stream, i) < 0.5 ? -1.0 : 1.0;
   }
 }
 
@@ -200,6 +234,45 @@ void gpc_null_draw(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null *nu
   }
 }
 
+/* Row i's residual times the sign of its group, into the cell of the row. */
+static void add_signed(size_t i, double score, int hit, const double *weights,
+                       const int *group, const double *sign, int cell, double *drawn) {
+  double w = weights ? weights[i] : 1.0;
+  drawn[cell] += sign[group[i] - 1] * w * ((hit ? 1.0 : 0.0) - score);
+}
+
+void gpc_null_wild(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null *null,
+                   const int *group, size_t units, double *sign, uint64_t seed,
+                   size_t first, size_t count, double *out, gpc_poll poll, void *data) {
+  size_t n = f->n, k = f->k, cells = null->problems * null->bins;
+  int top = spec->type == GPC_TOP_LABEL;
+  const double *weights = f->weights && top ? null->groups.weights : f->weights;
+  for (size_t r = 0; r < count; r++) {
+    gpc_sign_draw(units, seed, first + r, 1, sign);
+    memcpy(null->drawn, null->sums.score, cells * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+      if (spec->type == GPC_CLASSWISE) {
+        for (size_t j = 0; j < k; j++)
+          add_signed(i, f->probs[i + j * n], f->labels[i] == (int)j + 1, weights, group,
+                     sign, null->cell[i * k + j], null->drawn);
+      } else if (top) {
+        int class = null->cell[i] / (int)null->bins + 1;
+        add_signed(i, null->groups.conf[i], null->groups.labels[i] == class, weights,
+                   group, sign, null->cell[i], null->drawn);
+      } else if (spec->type == GPC_EVENT) {
+        add_signed(i, f->probs[i + ((size_t)spec->event - 1) * n],
+                   f->labels[i] == spec->event, weights, group, sign, null->cell[i],
+                   null->drawn);
+      } else {
+        add_signed(i, f->conf[i], f->labels[i] == f->pred[i], weights, group, sign,
+                   null->cell[i], null->drawn);
+      }
+    }
+    both_errors(spec, null, null->drawn, out + 2 * r);
+    gpc_call_poll(poll, data);
+  }
+}
+
 /* Isotonic fits under calibration -----------------------------------------------------
  */
 
@@ -229,27 +302,45 @@ static void interpolate(size_t m, const double *x, const double *y, size_t point
   }
 }
 
-void gpc_band_draw(size_t n, const double *score, const double *weights,
-                   const int *group_of, size_t m, const double *group_score,
-                   const double *group_weight, size_t points, const double *at,
-                   uint64_t seed, uint64_t purpose, size_t first, size_t count,
-                   double *work, int *work_first, double *out, gpc_poll poll,
-                   void *data) {
-  double *hits = work, *weight = work + m, *fit = work + 2 * m;
+/* hits, weight and fit of ties, and a sign per group of rows. */
+size_t gpc_band_work(const gpc_band *band) { return 3 * band->m + band->units; }
+size_t gpc_band_work_int(const gpc_band *band) { return band->m; }
+
+/* Outcomes drawn from the probabilities, or residuals with the signs of their groups. */
+static void draw_outcomes(const gpc_band *band, uint64_t stream, const double *sign,
+                          double *hits) {
+  for (size_t i = 0; i < band->n; i++) {
+    double w = band->weights ? band->weights[i] : 1.0;
+    if (band->tie[i] < 0)
+      continue;
+    if (sign) {
+      double s = sign[band->group[i] - 1];
+      hits[band->tie[i]] += w * (band->prob[i] + s * (band->hit[i] - band->prob[i]));
+    } else if (gpc_stream_uniform(stream, i) < band->prob[i]) {
+      hits[band->tie[i]] += w;
+    }
+  }
+}
+
+void gpc_band_draw(const gpc_band *band, size_t points, const double *at, uint64_t seed,
+                   uint64_t purpose, size_t first, size_t count, double *work,
+                   int *work_int, double *out, gpc_poll poll, void *data) {
+  size_t m = band->m;
+  double *hits = work, *weight = work + m, *fit = work + 2 * m, *sign = work + 3 * m;
   for (size_t r = 0; r < count; r++) {
     uint64_t stream = gpc_stream(seed, purpose, first + r);
     memset(hits, 0, m * sizeof(double));
-    memcpy(weight, group_weight, m * sizeof(double));
-    for (size_t i = 0; i < n; i++)
-      if (group_of[i] >= 0 && gpc_stream_uniform(stream, i) < score[i])
-        hits[group_of[i]] += weights ? weights[i] : 1.0;
-    size_t blocks = gpc_pava_pool(m, hits, weight, work_first);
+    memcpy(weight, band->weight, m * sizeof(double));
+    if (band->group)
+      gpc_sign_draw(band->units, seed ^ purpose, first + r, 1, sign);
+    draw_outcomes(band, stream, band->group ? sign : NULL, hits);
+    size_t blocks = gpc_pava_pool(m, hits, weight, work_int);
     for (size_t b = 0; b < blocks; b++) {
-      size_t end = b + 1 < blocks ? (size_t)work_first[b + 1] : m;
-      for (size_t g = (size_t)work_first[b]; g < end; g++)
-        fit[g] = hits[b] / weight[b];
+      size_t end = b + 1 < blocks ? (size_t)work_int[b + 1] : m;
+      for (size_t g = (size_t)work_int[b]; g < end; g++)
+        fit[g] = fmin(fmax(hits[b] / weight[b], 0.0), 1.0);
     }
-    interpolate(m, group_score, fit, points, at, out + r * points);
+    interpolate(m, band->score, fit, points, at, out + r * points);
     gpc_call_poll(poll, data);
   }
 }

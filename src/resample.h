@@ -38,20 +38,33 @@ enum {
   GPC_BOOT_LOSS,   /* -log p of the label */
   GPC_BOOT_BRIER,  /* sum of squares, over all classes or of the last of two */
   GPC_BOOT_WRONG,  /* 1 if the most likely class is not the label */
-  GPC_BOOT_SUMS    /* how many these are */
+  GPC_BOOT_FIRST,  /* how many these are; products follow, for standard errors: */
+  GPC_BOOT_PAIRS = 5,
+  GPC_BOOT_SUMS = GPC_BOOT_FIRST + 3 * GPC_BOOT_PAIRS /* how many all are */
 };
 
-/* Fills rows [GPC_BOOT_SUMS x n]. Rows of weight zero are all zero. Probabilities below
- * eps count as eps in the log loss. */
-void gpc_boot_rows(const gpc_forecast *f, double eps, double *rows);
+/* Measures are ratios of sums, sum_i a_i / sum_i b_i: the log loss and the Brier score
+ * over the weight, overconfidence over the wrong rows, underconfidence over the right
+ * ones, and the signed gap (over - under) over the weight, in this order. Products a a, a
+ * b, b b of pair p stand at GPC_BOOT_FIRST + 3 p: they give the standard error of the
+ * ratio. */
+
+/* Fills rows [GPC_BOOT_SUMS x units]. A unit is a row (group NULL, units = n), or all
+ * rows with the same group [n], 1 .. units. Rows of weight zero are all zero.
+ * Probabilities below eps count as eps in the log loss. */
+void gpc_boot_rows(const gpc_forecast *f, double eps, const int *group, size_t units,
+                   double *rows);
 
 /* Ints of work space for drawing n rows. */
 size_t gpc_boot_blocks(size_t n);
 
-/* Sums over n rows drawn with replacement, for replicates first .. first + count - 1:
+/* Sums over n units drawn with replacement, for replicates first .. first + count - 1:
  * sums [GPC_BOOT_SUMS x count]. work: gpc_boot_blocks(n) ints. */
 void gpc_boot_draw(size_t n, const double *rows, uint64_t seed, size_t first,
                    size_t count, int *work, double *sums, gpc_poll poll, void *data);
+
+/* Signs -1 and 1 with probability 1/2 each: out [n x count]. */
+void gpc_sign_draw(size_t n, uint64_t seed, size_t first, size_t count, double *out);
 
 /* A forecast prepared for drawing labels from its own probabilities. A cell is a bin of a
  * problem: number problem * bins + bin. The caller provides the arrays. */
@@ -82,15 +95,39 @@ void gpc_null_draw(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null *nu
                    uint64_t seed, size_t first, size_t count, double *out, gpc_poll poll,
                    void *data);
 
-/* Isotonic regression of outcomes drawn from their own probabilities. Rows are sorted:
- * score [n], weights [n] or NULL, group_of [n] as gpc_pava_ties() gives them; groups have
- * score group_score [m] and weight group_weight [m]. The fit at each point of at
- * [points], linear between the groups and constant outside, goes to out [points x count].
- * work: 3 m doubles, work_first: m ints. purpose: GPC_DRAW_BAND + k. */
-void gpc_band_draw(size_t n, const double *score, const double *weights,
-                   const int *group_of, size_t m, const double *group_score,
-                   const double *group_weight, size_t points, const double *at,
-                   uint64_t seed, uint64_t purpose, size_t first, size_t count,
-                   double *work, int *work_first, double *out, gpc_poll poll, void *data);
+/* The same for rows that depend on each other within groups: residuals (hit -
+ * probability) of a whole group keep their sign or all change it, with probability 1/2 (a
+ * wild bootstrap under calibration). group [n], 1 .. units, in the order of the rows as
+ * `null` has them (sorted by predicted class for "top_label"). sign [units] is work
+ * space. */
+void gpc_null_wild(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null *null,
+                   const int *group, size_t units, double *sign, uint64_t seed,
+                   size_t first, size_t count, double *out, gpc_poll poll, void *data);
+
+/* Isotonic regression of outcomes drawn again; rows sorted by score. */
+typedef struct {
+  size_t n;
+  const double *prob;    /* [n], what an outcome is drawn from */
+  const double *weights; /* [n] or NULL */
+  const int *tie;        /* [n], group of tied scores as gpc_pava_ties() gives them */
+  size_t m;              /* how many of these there are, with */
+  const double *score;   /* [m] their score */
+  const double *weight;  /* [m] and their weight */
+  /* Rows that depend on each other, or NULL: */
+  const int *group;  /* [n], 1 .. units */
+  size_t units;      /* number of groups */
+  const double *hit; /* [n], the outcomes 0 and 1: residuals hit - prob keep or change
+                      * their sign, a group's together */
+} gpc_band;
+
+/* Doubles and ints of work space. */
+size_t gpc_band_work(const gpc_band *band);
+size_t gpc_band_work_int(const gpc_band *band);
+
+/* The fit at each point of at [points], linear between the scores and constant outside,
+ * goes to out [points x count]. purpose: GPC_DRAW_BAND + k. */
+void gpc_band_draw(const gpc_band *band, size_t points, const double *at, uint64_t seed,
+                   uint64_t purpose, size_t first, size_t count, double *work,
+                   int *work_int, double *out, gpc_poll poll, void *data);
 
 #endif

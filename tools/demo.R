@@ -43,7 +43,7 @@ for (name in names(sets)) {
   fits <- list(
     none = calib_none(set$cal$scores, set$cal$labels),
     temperature = calib_temperature(set$cal$scores, set$cal$labels),
-    platt = calib_platt(set$cal$scores, set$cal$labels, scale = "logit"),
+    platt = calib_platt(set$cal$scores, set$cal$labels),
     isotonic = calib_isotonic(set$cal$scores, set$cal$labels),
     beta = calib_beta(set$cal$scores, set$cal$labels),
     bbq = calib_bbq(set$cal$scores, set$cal$labels),

@@ -62,7 +62,7 @@ learn <- function(stream, held, calibrate) {
       p <- probs(set$x)
       rows[[length(rows) + 1]] <<- data.frame(position = position, part = part,
         labels = length(training) + length(aside), error = 1 - class_accuracy(p, set$y),
-        ece = ece(p, set$y), over = overconfidence(p, set$y), under = underconfidence(p, set$y))
+        ece = ece(p, set$y, bins = 100, type = "confidence"), over = overconfidence(p, set$y), under = underconfidence(p, set$y))
     }
   }
   for (first in seq(0, length(stream) - 1, by = batch)) {

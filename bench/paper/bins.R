@@ -12,12 +12,12 @@ null_error <- function(bins, draws = 20) {
   function(probs, labels) {
     codes <- replicate(draws, max.col(log(probs) - log(-log(matrix(runif(length(probs)),
       nrow(probs)))), ties.method = "first"))
-    mean(apply(codes, 2, function(code) ece(unname(probs), factor(code, seq_len(ncol(probs))), bins = bins)))
+    mean(apply(codes, 2, function(code) ece(unname(probs), factor(code, seq_len(ncol(probs))), bins = bins, type = "confidence")))
   }
 }
 metrics <- c(
-  lapply(bins, function(b) list("ece", bins = b)),
-  lapply(bins, function(b) list("ece", bins = b, estimator = "midpoint")),
+  lapply(bins, function(b) list("ece", bins = b, type = "confidence")),
+  lapply(bins, function(b) list("ece", bins = b, type = "confidence", estimator = "midpoint")),
   lapply(bins, null_error)
 )
 kinds <- c("mean", "midpoint", "calibrated")

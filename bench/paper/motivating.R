@@ -20,7 +20,7 @@ test_y <- mnist$test_y[-cal]
 measure <- function(probs, epoch, method) {
   data.frame(epoch = epoch, method = method,
     `classification error` = 1 - class_accuracy(probs, test_y),
-    `log loss` = log_loss(probs, test_y), `ECE_1` = ece(probs, test_y), check.names = FALSE)
+    `log loss` = log_loss(probs, test_y), `ECE_1` = ece(probs, test_y, bins = 100, type = "confidence"), check.names = FALSE)
 }
 
 net <- new_network(length(seen), 100, 10)

@@ -72,9 +72,9 @@ tables <- do.call(rbind, lapply(shown, function(name) {
   part <- parts[[name]]
   do.call(rbind, lapply(names(method_colours), function(method) {
     probs <- suppressWarnings(predict(fits[[name]][[method]], part$new))
-    table <- as.data.frame(reliability_table(probs, part$truth, bins = 15))
+    table <- as.data.frame(reliability_table(probs, part$truth, bins = 15, type = "confidence"))
     cbind(data = name, method = method, table[table$n > 0, ], share = table$n[table$n > 0] / sum(table$n),
-      ece = ece(probs, part$truth))
+      ece = ece(probs, part$truth, bins = 100, type = "confidence"))
   }))
 }))
 keep_table(data.frame(tables[c("data", "method", "bin", "n")], signif(tables[c("confidence", "observed", "ece")], 4)),

@@ -65,11 +65,12 @@ null_error <- function(probs, labels, estimator) {
   draw <- function() {
     noise <- -log(-log(matrix(stats::runif(length(probs)), nrow(probs))))
     code <- max.col(log(probs) + noise, ties.method = "first")
-    gpcalib::ece(unname(probs), factor(code, seq_len(ncol(probs))), estimator = estimator)
+    gpcalib::ece(unname(probs), factor(code, seq_len(ncol(probs))), bins = 100, type = "confidence", estimator = estimator)
   }
   mean(replicate(3, draw()))
 }
-metrics <- list(ece = "ece", midpoint = list("ece", estimator = "midpoint"), accuracy = "class_accuracy",
+metrics <- list(ece = list("ece", bins = 100, type = "confidence"),
+  midpoint = list("ece", bins = 100, type = "confidence", estimator = "midpoint"), accuracy = "class_accuracy",
   loss = list("log_loss", eps = 1e-12), null_ece = list(null_error, estimator = "mean"),
   null_midpoint = list(null_error, estimator = "midpoint"))
 

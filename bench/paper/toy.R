@@ -66,7 +66,7 @@ compare <- function(seed) {
     `GP, log mean, full covariance` = predict(calib_gp(cal$p, cal$y, mean = "log"), new$p),
     `GP, default (linear mean)` = predict(calib_gp(cal$p, cal$y), new$p)
   )
-  vapply(fits, function(probs) c(log_loss(probs, new$y), ece(probs, new$y)), numeric(2))
+  vapply(fits, function(probs) c(log_loss(probs, new$y), ece(probs, new$y, bins = 100, type = "confidence")), numeric(2))
 }
 draws <- 50
 found <- suppressWarnings(vapply(seq_len(draws), compare, matrix(0, 2, 5, dimnames = list(NULL,

@@ -139,7 +139,7 @@ static void bootstrap(void) {
   gpc_forecast f = {4, 3, probs, labels, conf, pred, NULL};
   double rows[4 * GPC_BOOT_SUMS], sums[10 * GPC_BOOT_SUMS], part[5 * GPC_BOOT_SUMS];
   int work[1];
-  gpc_boot_rows(&f, 0.0, rows);
+  gpc_boot_rows(&f, 0.0, NULL, f.n, rows);
   double brier = 0.0, loss = 0.0;
   for (int i = 0; i < 4; i++) {
     brier += rows[i * GPC_BOOT_SUMS + GPC_BOOT_BRIER];
@@ -153,6 +153,59 @@ static void bootstrap(void) {
   CHECK(memcmp(sums + 5 * GPC_BOOT_SUMS, part, sizeof part) == 0);
   for (int r = 0; r < 10; r++)
     CHECK(sums[r * GPC_BOOT_SUMS + GPC_BOOT_WEIGHT] == 4.0);
+}
+
+/* Groups: sums of whole groups. */
+static void group_rows(void) {
+  gpc_forecast f = {4, 3, probs, labels, conf, pred, NULL};
+  double rows[4 * GPC_BOOT_SUMS], sums[2 * GPC_BOOT_SUMS];
+  int group[4] = {2, 1, 2, 2};
+  gpc_boot_rows(&f, 0.0, NULL, 4, rows);
+  gpc_boot_rows(&f, 0.0, group, 2, sums);
+  CHECK(sums[GPC_BOOT_WEIGHT] == 1.0 && sums[GPC_BOOT_SUMS + GPC_BOOT_WEIGHT] == 3.0);
+  for (int s = 0; s < GPC_BOOT_FIRST; s++) {
+    CHECK_NEAR(sums[s], rows[GPC_BOOT_SUMS + s], 1e-15);
+    CHECK_NEAR(sums[GPC_BOOT_SUMS + s],
+               rows[s] + rows[2 * GPC_BOOT_SUMS + s] + rows[3 * GPC_BOOT_SUMS + s],
+               1e-14);
+  }
+  double *second = sums + GPC_BOOT_SUMS;
+  CHECK_NEAR(second[GPC_BOOT_FIRST + 1], second[GPC_BOOT_LOSS] * 3.0, 1e-14);
+}
+
+/* Bands: outcomes that are certain give themselves; replicates do not depend on the
+ * start. */
+static void bands(void) {
+  double prob[4] = {0, 0, 1, 1}, score[4] = {.1, .2, .6, .9}, weight[4] = {1, 1, 1, 1};
+  double hit[4] = {0, 1, 0, 1}, at[3] = {.1, .4, .95}, out[30], part[6];
+  int tie[4] = {0, 1, 2, 3}, group[4] = {1, 2, 2, 1};
+  gpc_band band = {.n = 4,
+                   .prob = prob,
+                   .weights = NULL,
+                   .tie = tie,
+                   .m = 4,
+                   .score = score,
+                   .weight = weight,
+                   .group = NULL,
+                   .units = 0,
+                   .hit = NULL};
+  double *work = malloc((gpc_band_work(&band) + 2) * sizeof *work);
+  int *ints = malloc(gpc_band_work_int(&band) * sizeof *ints);
+  gpc_band_draw(&band, 3, at, 5, 9, 0, 10, work, ints, out, NULL, NULL);
+  for (int r = 0; r < 10; r++) {
+    CHECK(out[3 * r] == 0.0 && out[3 * r + 2] == 1.0);
+    CHECK_NEAR(out[3 * r + 1], .5, 1e-15); /* halfway between .2 and .6 */
+  }
+  band.group = group;
+  band.units = 2;
+  band.hit = hit;
+  gpc_band_draw(&band, 3, at, 5, 9, 0, 10, work, ints, out, NULL, NULL);
+  gpc_band_draw(&band, 3, at, 5, 9, 6, 2, work, ints, part, NULL, NULL);
+  CHECK(memcmp(out + 18, part, sizeof part) == 0);
+  for (int i = 0; i < 30; i++)
+    CHECK(out[i] >= 0.0 && out[i] <= 1.0);
+  free(work);
+  free(ints);
 }
 
 /* Arrays of exactly the sizes promised, for the sanitizers; observed errors first. */
@@ -192,6 +245,13 @@ static void null_draws(gpc_ece_type type, int mass, const double *weights) {
   CHECK(memcmp(out + 8, part, sizeof part) == 0);
   for (int r = 0; r < 6; r++)
     CHECK(out[2 * r] >= 0.0 && out[2 * r] <= out[2 * r + 1] && out[2 * r + 1] <= 1.0);
+  /* One group: its residuals keep or change their sign, and the error stays what it is.
+   */
+  int group[4] = {1, 1, 1, 1};
+  double sign[1];
+  gpc_null_wild(&f, &spec, &null, group, 1, sign, 3, 0, 6, out, NULL, NULL);
+  for (int r = 0; r < 6; r++)
+    CHECK_NEAR(out[2 * r], observed[0], 1e-12);
   free(null.sort);
   free(cell);
   free(cumulative);
@@ -205,6 +265,8 @@ int main(void) {
   errors();
   generator();
   bootstrap();
+  group_rows();
+  bands();
   const double weights[] = {2, 1, 0, 1};
   const double not_first[] = {1, 0, 1, 0}, not_third[] = {0, 1, 0, 1}; /* by prediction */
   gpc_ece_type types[] = {GPC_CONFIDENCE, GPC_CLASSWISE, GPC_TOP_LABEL, GPC_EVENT};

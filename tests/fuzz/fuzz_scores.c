@@ -174,7 +174,7 @@ static void resampling(bytes *b) {
   for (size_t i = 0; i < 2 * reps; i++)
     HOLDS(out[i] >= 0.0 && out[i] <= 1.0 + 1e-9);
   double *rows = room(GPC_BOOT_SUMS * f.n), *sums = room(GPC_BOOT_SUMS * reps);
-  gpc_boot_rows(&f, 0.0, rows);
+  gpc_boot_rows(&f, 0.0, NULL, f.n, rows);
   gpc_boot_draw(f.n, rows, seed, 0, reps, room_int(gpc_boot_blocks(f.n)), sums, NULL, NULL);
   double *y = room(f.n);
   for (size_t i = 0; i < f.n; i++)

@@ -129,7 +129,7 @@ hostile_argument <- function(name) {
     clip = c(1e-300, 1e-10, 0.1), interpolate = c(TRUE, FALSE), bins = list(1, 2, 15, 100, 1e6, 1e6 + 1, 2.5),
     norm = list(1, 1.5, 2, 3, 700, Inf, 0.5, 1e308), binning = c("width", "mass"), estimator = c("mean", "midpoint", "unweighted"),
     event = list("a", 1, 2, TRUE, "TRUE", "zz", c("a", "b")), debias = c(TRUE, FALSE), eps = c(0, 1e-10, 1),
-    conf_level = list(0.9, 0.5, 1 - 1e-12, 1e-12, 0, 1), replicates = list(20, 50, 19, 1e10), method = c("bins", "isotonic"),
+    conf_level = list(0.9, 0.5, 1 - 1e-12, 1e-12, 0, 1), replicates = list(20, 50, 19, 1e10), method = c("bins", "isotonic", "smooth"),
     level = list(0.9, 0.5, 0.9999, 1 - 1e-9, 1e-9, 0, 1), approx = c("delta", "mean", "mc"), n_draws = list(2, 3, 50, 1, 1e7),
     independent = c(TRUE, FALSE), p = list(c(0, 0.5, 1), numeric(), 0.3, c(0.1, NA), 1.2, c(5e-324, 1 - 1e-16), -1e-20),
     z = list(c(-1, 0, 1), numeric(), 1e300, -1e300, c(1e308, -1e308), 5e-324, NA, Inf, "a", 0, matrix(1, 2, 2)),
@@ -146,6 +146,8 @@ hostile_argument <- function(name) {
     splits = list(1, 2, 3, 0, list(1:2), list(list(cal = 1:2, test = 2:3)), list(list(cal = 1, test = 1e9)), list(NULL)),
     metrics = list("ece", c("mce", "log_loss"), "zzz", function(probs, labels) NaN, function(probs, labels) "a",
       list("ece", list("ece", bins = 3)), list(a = function(probs, labels) stop("no")), "overconfidence", list()),
+    by = list("a", 1:2, rep("a", 20), NA), band = list("consistency", "confidence", "simultaneous", "none"),
+    event_level = list("first", "second", "third"), truth = list("y", quote(y), 1), estimate = list("p", quote(p)),
     stratify = c(TRUE, FALSE), vary_slope = c(TRUE, FALSE),
     groups = list(1:2, rep("a", 20), NA), time = list(rep(1, 20), Sys.time() + 1:200, NA),
     prior = list(0.3, c(0.5, 0.5), c(0.2, 0.3, 0.5), c(a = 0.1, c = 0.2, b = 0.7), c(1, 0), c(0, 0, 1), c(0.5, 0.6), 1e-300),
@@ -169,11 +171,11 @@ hostile_objects <- function() {
     fits <- list()
     for (name in hostile_fits) {
       make <- getExportedValue("gpcalib", name)
-      fits <- c(fits, list(make(d$z, d$y), make(p, factor(letters[d$y])), make(p[, 2], d$y == 2),
-        make(d$z[, 2], d$y == 2, input = "logits")))
+      fits <- suppressWarnings(c(fits, list(make(d$z, d$y), make(p, factor(letters[d$y])), make(p[, 2], d$y == 2),
+        make(d$z[, 2], d$y == 2, input = "logits"))))
     }
-    hostile_cache$fits <- c(fits, list(calib_gp(p, d$y, mean = "log"), calib_gp(d$z, d$y, center = FALSE,
-      covariance = "diag", inducing = 10)))
+    hostile_cache$fits <- suppressWarnings(c(fits, list(calib_gp(p, d$y, mean = "log"), calib_gp(d$z, d$y,
+      center = FALSE, covariance = "diag", inducing = 10))))
     assign(".Random.seed", old, envir = globalenv())
   }
   hostile_cache$fits
@@ -240,7 +242,8 @@ hostile_pair_args <- function(what) {
   if (chance(if (study) 0.1 else 0.25)) args[2] <- list(hostile_labels(args[[2]]))
   if (chance(0.03)) args[1] <- list(hostile_junk())
   if (chance(0.03)) args[2] <- list(hostile_junk())
-  fun <- switch(what, table_methods = reliability_table, study_methods = calib_study, getExportedValue("gpcalib", what))
+  fun <- switch(what, table_methods = reliability_table, study_methods = calib_study, validate_methods = calib_validate,
+    getExportedValue("gpcalib", what))
   names(args) <- names(formals(fun))[1:2]
   if (what %in% c("plot_reliability", "plot_confidence") && chance(0.3)) {
     args$x <- list(one = args$x, two = args$x)[seq_len(sample.int(2, 1))]
@@ -259,6 +262,9 @@ hostile_pair_args <- function(what) {
   args <- hostile_extra(args, extra, if (study) 0.07 else 0.15)
   if (what %in% c("calib_metrics", "plot_confidence", "reliability_table", "plot_reliability", "table_methods") &&
     is.null(args$replicates) && "replicates" %in% extra) args$replicates <- 25
+  if (!study) for (name in intersect(c("by", "groups"), extra)) {
+    if (chance(0.15)) args[[name]] <- sample(letters[seq_len(pick_one(c(1, 2, 5, 26)))], data$n, TRUE)
+  }
   if (study) { # all methods ten times would take too long
     if (chance(0.1)) args$groups <- sample.int(data$n, data$n, TRUE)
     if (chance(0.1)) args$time <- stats::rnorm(data$n)

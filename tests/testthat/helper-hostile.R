@@ -11,7 +11,7 @@ hostile_methods <- c("predict", "predict", "predict", "print", "summary", "coef"
   "augment", "autoplot", "latent", "calib_map", "plot_map", "plot_latent", "plot_interval", "logLik",
   "vcov", "confint", "estimate_prior")
 hostile_others <- c("calib_metrics", "reliability_table", "plot_reliability", "plot_confidence",
-  "gp_control", "table_methods", "calib_study", "study_methods")
+  "gp_control", "table_methods", "calib_study", "study_methods", "calib_validate", "validate_methods")
 
 # Run one call; NULL when nothing is wrong, otherwise a line of text
 hostile_call <- function(seed, limit = 30) {
@@ -58,6 +58,13 @@ hostile_run <- function(plan) {
     hostile_draw(autoplot(table))
     return(summary(table))
   }
+  if (what == "validate_methods") {
+    valid <- do.call(calib_validate, plan$args, quote = TRUE)
+    print(valid)
+    print(valid[seq_len(min(3, nrow(valid))), ])
+    hostile_draw(autoplot(valid))
+    return(as.data.frame(valid))
+  }
   if (what == "study_methods") {
     study <- do.call(calib_study, plan$args, quote = TRUE)
     print(study)
@@ -102,7 +109,12 @@ hostile_wrong <- function(plan, value, warned) {
   what <- plan$what
   told <- function(...) any(paste0("gpcalib_warning_", c(...)) %in% warned)
   if (what %in% hostile_measures) {
-    if (!is.double(value) || length(value) != 1) return("not one number")
+    if (!is.double(value) || length(value) != 1 && is.null(plan$args$by)) return("not one number")
+    if (length(value) != 1) {
+      if (!length(value) || is.null(names(value))) return("not one number for each group")
+      if (told("undefined", "infinite")) return(NULL)
+      value <- if (all(is.finite(value))) min(value) else NaN
+    }
     if (is.nan(value) && told("undefined")) return(NULL)
     if (is.infinite(value) && told("infinite")) return(NULL)
     if (!is.finite(value)) return(paste("silently", value))
@@ -126,8 +138,8 @@ hostile_wrong <- function(plan, value, warned) {
     },
     calib_metrics = {
       bad <- value$measure[is.na(value$estimate) | is.infinite(value$estimate)]
-      bad <- setdiff(bad, c(if (told("undefined")) c("overconfidence", "underconfidence"),
-        if (told("infinite")) "log_loss"))
+      bad <- setdiff(bad, c(if (told("undefined")) c("overconfidence", "underconfidence", "ece", "sharpness", "calib_slope"),
+        if (told("infinite")) c("log_loss", "calib_slope")))
       if (length(bad)) paste("silently not finite:", paste(bad, collapse = ", "))
     },
     reliability_table = {

@@ -62,7 +62,7 @@ oracle_error <- function(score, hit, weights, bins, norm, binning, estimator, de
   if (is.infinite(norm)) max(gap[n > 0]) else sum(n / sum(n) * gap^norm)^(1 / norm)
 }
 
-oracle_ece <- function(probs, labels, bins = 100, norm = 1, binning = "width",
+oracle_ece <- function(probs, labels, bins = 15, norm = 1, binning = "width",
                        estimator = "mean", type = "confidence", event = 2, debias = FALSE,
                        weights = NULL) {
   n <- nrow(probs)
@@ -105,7 +105,7 @@ oracle_scores <- function(probs, labels, weights = rep(1, nrow(probs))) {
     overconfidence = mean_of(conf, !right),
     underconfidence = mean_of(1 - conf, right),
     confidence_gap = abs(mean_of(conf) - mean_of(right)),
-    sharpness = 4 * K^2 / (K - 1)^2 * sum(weights * (conf - mean_of(conf))^2)
+    sharpness = 4 * K^2 / (K - 1)^2 * sum(weights * (conf - mean_of(conf))^2) / (sum(weights) - 1)
   )
 }
 

@@ -93,7 +93,7 @@ test_that("a negative term is left out and the rest is fitted again", {
   }
   expect_true(all(found > 0))
   d <- oracle_pair(400, 3)
-  turned <- calib_beta(1 - d$p, d$y)
+  expect_warning(turned <- calib_beta(1 - d$p, d$y), class = "gpcalib_warning_against")
   expect_equal(unname(coef(turned)), c(0, 0, oracle_logit(mean(d$y))), tolerance = 1e-9)
   expect_true(is.na(tidy(turned)$std.error[1]))
 })

@@ -9,9 +9,9 @@ test_that("estimates are those of the functions they are named after", {
   table <- calib_metrics(set$probs, set$labels, bins = 15, norm = 2, debias = TRUE, weights = w)
   expect_s3_class(table, "data.frame")
   expect_named(table, columns)
-  expect_setequal(table$measure, c(with_interval, "ece", "mce", "sharpness"))
+  expect_setequal(table$measure, c(with_interval, "ece", "mce", "sharpness", "calib_slope"))
   expect_true(all(is.na(table[, 3:7])))
-  plain <- setdiff(table$measure, c("ece", "mce"))
+  plain <- setdiff(table$measure, c("ece", "mce", "calib_slope"))
   for (name in plain) {
     expect_equal(table$estimate[table$measure == name],
       get(name)(set$probs, set$labels, weights = w))
@@ -23,10 +23,10 @@ test_that("estimates are those of the functions they are named after", {
 
 test_that("intervals and null ranges go where they belong", {
   set.seed(2)
-  set <- random_forecast(150, 3)
+  set <- random_forecast(250, 3)
   table <- calib_metrics(set$probs, set$labels, conf_level = .9, replicates = 200)
-  means <- table$measure %in% with_interval
-  errors <- table$measure %in% c("ece", "mce")
+  means <- table$measure %in% c(with_interval, "calib_slope")
+  errors <- table$measure %in% c("ece", "mce", "calib_slope")
   expect_true(all(table$conf.low[means] <= table$conf.high[means]))
   expect_true(all(is.na(table$conf.low[!means])) && all(is.na(table$conf.high[!means])))
   expect_true(all(table$null.low[errors] <= table$null.high[errors]))
@@ -90,7 +90,7 @@ test_that("the bootstrap is a multinomial draw of rows", {
   # 1200 rows make three blocks of unequal size; counts of rows have mean 1, variance 1 - 1/n.
   n <- 1200
   forecast <- check_forecast(rep(.5, n), rep_len(0:1, n))
-  rows <- .Call(C_boot_rows, forecast, 0)
+  rows <- .Call(C_boot_rows, forecast, 0, NULL, 0L)
   rows[] <- 0
   picks <- c(1, 512, 513, 1024, 1025, 1200)
   for (i in 1:6) rows[i, picks[i]] <- 1
@@ -114,7 +114,7 @@ test_that("what the bootstrap sums gives the measures themselves", {
   for (K in 2:3) {
     set <- random_forecast(90, K)
     for (w in list(rep(1, 90), rexp(90), sample(0:2, 90, TRUE))) {
-      sums <- rowSums(.Call(C_boot_rows, check_forecast(set$probs, set$labels, w), 0))
+      sums <- rowSums(.Call(C_boot_rows, check_forecast(set$probs, set$labels, w), 0, NULL, 0L))
       want <- oracle_scores(set$probs, set$labels, w)
       expect_equal(
         c(sums[2] / sums[1], sums[5] / sums[1], sums[6] / sums[1], sums[3] / (sums[1] - sums[2]),
@@ -144,7 +144,7 @@ test_that("labels drawn anew have the moments of the probabilities", {
   forecast <- check_forecast(probs, c(1, 2, 3))
   draw <- function(type, event = NULL, reps = 20000L, norm = 1) {
     spec <- ece_spec(forecast$classes, bins = 10, norm = norm, type = type, event = event)
-    .Call(C_null_draw, forecast, spec, c(7, 8), 0L, reps)
+    .Call(C_null_draw, forecast, spec, NULL, 0L, c(7, 8), 0L, reps)
   }
   # ECE_1 of one-row bins: mean of |p - hit| has mean 2 p (1 - p) per row.
   spread <- function(p) mean(2 * p * (1 - p))
@@ -173,7 +173,7 @@ test_that("the null agrees with redrawing labels in R", {
     g <- grid[i, ]
     event <- if (g$type == "event") "3"
     spec <- ece_spec(forecast$classes, 8, 2, g$binning, g$estimator, g$type, event)
-    got <- .Call(C_null_draw, forecast, spec, c(1, 2), 0L, 1500L)
+    got <- .Call(C_null_draw, forecast, spec, NULL, 0L, c(1, 2), 0L, 1500L)
     expect_equal(got[1, 1], ece(set$probs, set$labels, 8, 2, g$binning, g$estimator, g$type, event,
       weights = w))
     want <- apply(labels, 2, function(y) {
@@ -193,7 +193,7 @@ test_that("p-values are about uniform under calibration and small without it", {
     y <- rbinom(150, 1, p)
     table <- calib_metrics(p, y, bins = 10, type = "event", conf_level = .9, replicates = 99)
     table$p.value[match(c("ece", "mce"), table$measure)]
-  })
+  }) |> suppressWarnings(classes = "gpcalib_warning_few")
   for (i in 1:2) {
     expect_gt(suppressWarnings(ks.test(p_values[i, ], "punif"))$p.value, .001)
     expect_gt(mean(p_values[i, ] <= .1), .03)
@@ -213,26 +213,33 @@ test_that("ties between drawn and observed errors count", {
   suppressWarnings( # every prediction is right
     table <- calib_metrics(p, c(0, 0), bins = 1, type = "event", conf_level = .9,
       replicates = 1000),
-    classes = "gpcalib_warning_undefined"
+    classes = c("gpcalib_warning_undefined", "gpcalib_warning_few")
   )
   # |.5 - mean| is .5 with probability 1/2.
   expect_lt(abs(table$p.value[4] - .5), .08)
-  table <- calib_metrics(p, c(0, 1), bins = 1, type = "event", conf_level = .9, replicates = 100)
+  expect_warning(table <- calib_metrics(p, c(0, 1), bins = 1, type = "event", conf_level = .9,
+    replicates = 100), class = "gpcalib_warning_few")
   expect_equal(table$p.value[4], 1)
 })
 
 test_that("undefined and infinite measures warn once and stay in the table", {
   p <- c(.2, .9, .8, .7)
-  expect_warning(table <- calib_metrics(p, c(0, 1, 1, 1), conf_level = .9, replicates = 50),
-    class = "gpcalib_warning_undefined")
+  expect_warning(expect_warning(table <- calib_metrics(p, c(0, 1, 1, 1), conf_level = .9, replicates = 50),
+    class = "gpcalib_warning_undefined"), class = "gpcalib_warning_few")
   row <- table$measure == "overconfidence"
   expect_identical(table$estimate[row], NaN)
   expect_true(is.na(table$conf.low[row]) && is.na(table$conf.high[row]))
-  expect_warning(table <- calib_metrics(c(0, .9, .3, .6), c(1, 1, 0, 0), conf_level = .9,
-    replicates = 50), class = "gpcalib_warning_infinite")
+  p <- rep(c(.2, .6, .3, .9), 20)
+  y <- rep(c(0, 0, 1, 1), 20)
+  p[3] <- 0
+  expect_warning(table <- calib_metrics(p, y, conf_level = .9, replicates = 50),
+    class = "gpcalib_warning_infinite")
   row <- table$measure == "log_loss"
   expect_identical(table$estimate[row], Inf)
-  expect_identical(table$conf.high[row], Inf)
+  expect_true(is.na(table$conf.high[row]))
+  # An impossible label: no slope makes it possible, and no redrawn label is.
+  expect_identical(table$estimate[table$measure == "calib_slope"], NaN)
+  expect_equal(table$p.value[table$measure == "calib_slope"], 1 / 51)
 })
 
 test_that("wrong arguments are input errors", {
@@ -260,14 +267,91 @@ test_that("the interval of the gap covers a calibrated forecast", {
   expect_gt(mean(covers), 0.85)
 })
 
-test_that("few wrong rows give no interval for overconfidence, and eps bounds the loss", {
-  out <- calib_metrics(c(.9, .8, .9, .6, .7, .8, .9), c(1, 1, 1, 1, 0, 1, 1), conf_level = .95)
-  expect_true(is.na(out$conf.low[out$measure == "overconfidence"]))
-  expect_false(is.na(out$conf.low[out$measure == "underconfidence"]))
-  p <- c(0, .5, 1)
-  y <- c(1, 0, 1)
-  out <- calib_metrics(p, y, eps = 1e-3, conf_level = .9, replicates = 50)
+test_that("few wrong rows give no interval, and eps bounds the loss", {
+  p <- rep(c(.9, .8, .6), 30)
+  y <- rep(1, 90)
+  y[c(1, 5, 9, 33, 50)] <- 0
+  y <- factor(y, levels = 0:1)
+  expect_warning(out <- calib_metrics(p, y, conf_level = .95, replicates = 50), "5 rows are predicted wrong",
+    class = "gpcalib_warning_few")
+  low <- stats::setNames(out$conf.low, out$measure)
+  expect_true(all(is.na(low[c("overconfidence", "log_loss", "brier_score", "confidence_gap")])))
+  expect_false(is.na(low["underconfidence"]) || is.na(low["class_accuracy"]))
+  p <- c(0, rep(c(.3, .7), 30), 1)
+  y <- c(1, rep(c(1, 0, 0, 1), 15), 1)
+  out <- suppressWarnings(calib_metrics(p, y, eps = 1e-3, conf_level = .9, replicates = 50))
   expect_equal(out$estimate[out$measure == "log_loss"], log_loss(p, y, eps = 1e-3))
   expect_true(all(is.finite(unlist(out[out$measure == "log_loss", c("conf.low", "conf.high")]))))
   expect_error(calib_metrics(p, y, replicates = 5), class = "gpcalib_error_input")
+})
+
+test_that("the bootstrap-t is the one written out", {
+  set.seed(11)
+  set <- random_forecast(200, 3)
+  w <- rexp(200)
+  forecast <- check_forecast(set$probs, set$labels, w)
+  rows <- .Call(C_boot_rows, forecast, 0, NULL, 0L)
+  drawn <- .Call(C_boot_draw, rows, c(1, 2), 0L, 300L)
+  loss <- -log(set$probs[cbind(1:200, set$labels)])
+  se <- function(x, w) sqrt(sum(w^2 * (x - sum(w * x) / sum(w))^2)) / sum(w)
+  own <- boot_ratio(matrix(rowSums(rows)), "log_loss")
+  expect_equal(own$value, sum(w * loss) / sum(w))
+  expect_equal(own$error, se(loss, w))
+  wrong <- max.col(set$probs, "first") != set$labels
+  conf <- apply(set$probs, 1, max)
+  expect_equal(boot_ratio(matrix(rowSums(rows)), "overconfidence")$error, se(conf[wrong], w[wrong]))
+  expect_equal(boot_ratio(matrix(rowSums(rows)), "confidence_gap")$error, se(conf - !wrong, w))
+  t <- (drawn[5, ] / drawn[1, ] - own$value) / boot_ratio(drawn, "log_loss")$error
+  expect_equal(boot_t(rowSums(rows), drawn, "log_loss", .9),
+    own$value - unname(quantile(t, c(.95, .05))) * own$error)
+})
+
+test_that("groups: whole groups are drawn, and repeated rows do not sharpen anything", {
+  set.seed(12)
+  set <- random_forecast(300, 3)
+  again <- rep(1:300, each = 4)
+  once <- calib_metrics(set$probs, set$labels, conf_level = .95, replicates = 500)
+  four <- calib_metrics(set$probs[again, ], set$labels[again], conf_level = .95, replicates = 500,
+    groups = again)
+  width <- function(x) (x$conf.high - x$conf.low)[x$measure %in% with_interval]
+  expect_equal(once$estimate[-9], four$estimate[-9])
+  expect_lt(max(abs(log(width(four) / width(once)))), .2)
+  rows <- match(c("ece", "calib_slope"), once$measure)
+  expect_lt(max(abs(log((four$null.high - four$null.low)[rows] / (once$null.high - once$null.low)[rows]))), .4)
+  naive <- calib_metrics(set$probs[again, ], set$labels[again], conf_level = .95, replicates = 200)
+  expect_true(all(width(naive) < .65 * width(once)))
+  for (type in ece_types) { # every kind of calibration error, each group a row: spread as by labels
+    event <- if (type == "event") "2"
+    one <- calib_metrics(set$probs, set$labels, type = type, event = event, conf_level = .9, replicates = 300)
+    two <- calib_metrics(set$probs, set$labels, type = type, event = event, conf_level = .9, replicates = 300,
+      groups = 1:300)
+    expect_lt(abs(log(two$null.high[4] / one$null.high[4])), .35)
+  }
+  expect_warning(calib_metrics(set$probs, set$labels, conf_level = .9, replicates = 50,
+    groups = rep(1:3, 100)), class = "gpcalib_warning_few")
+})
+
+test_that("by gives a table for each group of rows", {
+  set.seed(13)
+  set <- random_forecast(300, 3)
+  by <- rep(c("u", "v"), c(100, 200))
+  table <- calib_metrics(set$probs, set$labels, by = by)
+  expect_named(table, c("by", columns))
+  expect_equal(table$estimate[table$by == "v"],
+    calib_metrics(set$probs[101:300, ], set$labels[101:300])$estimate)
+  expect_output(print(table), "by +measure +estimate")
+  expect_no_match(paste(capture.output(print(table)), collapse = "\n"), "p.value|NA|e-")
+  expect_output(print(calib_metrics(set$probs, set$labels, conf_level = .9, replicates = 20)), "p.value")
+})
+
+test_that("effective numbers of rows stand behind weighted intervals", {
+  set.seed(14)
+  n <- 2000
+  p <- runif(n)
+  y <- factor(runif(n) < p, levels = c(FALSE, TRUE))
+  w <- rexp(n)^2
+  out <- calib_metrics(p, y, weights = w, conf_level = .95, replicates = 20)[1, ]
+  size <- sum(w)^2 / sum(w^2)
+  wilson <- stats::prop.test(out$estimate * size, size, correct = FALSE)$conf.int
+  expect_equal(c(out$conf.low, out$conf.high), as.vector(wilson))
 })

@@ -21,9 +21,12 @@ test_that("raw targets are glm(binomial) to 1e-8, with its standard errors and l
 test_that("smoothed targets are those of Lin, Lin and Weng, weights count rows", {
   d <- oracle_pair(80, 5)
   w <- with_seed(6, runif(80, 0, 4))
-  expect_equal(unname(coef(calib_platt(d$p, d$y))), oracle_platt(d$p, d$y), tolerance = 1e-9)
+  score <- calib_platt(d$p, d$y, scale = "score")
+  expect_equal(unname(coef(score)), oracle_platt(d$p, d$y), tolerance = 1e-9)
+  expect_equal(unname(coef(calib_platt(d$p, d$y))), oracle_platt(qlogis(d$p), d$y), tolerance = 1e-9)
   for (smoothed in c(TRUE, FALSE)) {
-    fit <- calib_platt(d$p, d$y, weights = w, targets = if (smoothed) "smoothed" else "raw")
+    fit <- calib_platt(d$p, d$y, weights = w, targets = if (smoothed) "smoothed" else "raw",
+      scale = "score")
     expect_equal(unname(coef(fit)), oracle_platt(d$p, d$y, w, smoothed), tolerance = 1e-8)
   }
 })
@@ -146,7 +149,7 @@ test_that("logits that the softmax cannot tell apart are named", {
 
 test_that("a negative slope is allowed, and said", {
   d <- oracle_pair(200, 9)
-  fit <- calib_platt(1 - d$p, d$y)
+  expect_warning(fit <- calib_platt(1 - d$p, d$y), class = "gpcalib_warning_against")
   expect_lt(coef(fit)[["slope"]], 0)
   expect_output(print(fit), "negative")
 })

@@ -36,7 +36,10 @@ test_that("hand-worked cases hold", {
   expect_equal(ece(rep(p, 20), rep(y, 20), norm = 2, debias = TRUE), sqrt(.0225 - .1875 / 79),
     tolerance = 1e-12)
   # 10 bins over [1/2, 1]: 0.9 is in [0.9, 0.95), centre 0.925; unweighted: 0.15/10.
-  expect_equal(ece(p, y, bins = 10, estimator = "midpoint"), 0.175, tolerance = 1e-12)
+  expect_equal(ece(p, y, bins = 10, estimator = "midpoint", type = "confidence"), 0.175,
+    tolerance = 1e-12)
+  # Of the event the bins are over [0, 1]: 0.9 is in [0.9, 1], centre 0.95.
+  expect_equal(ece(p, y, bins = 10, estimator = "midpoint"), 0.2, tolerance = 1e-12)
   expect_equal(ece(p, y, bins = 10, estimator = "unweighted"), 0.015, tolerance = 1e-12)
   expect_equal(mce(p, y, bins = 10, estimator = "unweighted"), 0.015, tolerance = 1e-12)
 })
@@ -62,9 +65,9 @@ test_that("every combination agrees with the slow version", {
     for (i in seq_len(nrow(grid))) {
       g <- grid[i, ]
       weights <- all_weights[[g$weighted]]
-      got <- ece(set$probs, set$labels, bins = set$bins, norm = g$norm, binning = g$binning,
+      got <- suppressWarnings(ece(set$probs, set$labels, bins = set$bins, norm = g$norm, binning = g$binning,
         estimator = g$estimator, type = g$type, event = if (g$type == "event") 2,
-        debias = g$debias, weights = weights)
+        debias = g$debias, weights = weights), classes = "gpcalib_warning_bins")
       want <- oracle_ece(set$probs, set$labels, set$bins, g$norm, g$binning, g$estimator, g$type,
         2, g$debias, weights)
       # info is slow to build; compare first.
@@ -243,13 +246,48 @@ test_that("wrong arguments are input errors", {
   error(ece(p, y, debias = TRUE), "debias")
   error(ece(p, y, norm = 2, estimator = "midpoint", debias = TRUE), "debias")
   error(ece(p, y, norm = 2, debias = NA), "debias")
-  error(ece(p, y, event = "1"), "event")
+  error(ece(p, y, event = "1", type = "confidence"), "event")
+  error(ece(p, y, event_level = "first", type = "classwise"), "event_level")
+  error(ece(p, y, event_level = "first", event = "1"), "event_level")
+  error(ece(p, y, event_level = "third"), "event_level")
+  error(ece(three, c(1, 2), event_level = "first"), "event_level")
   error(ece(three, c(1, 2), type = "event"), "event")
   error(ece(three, c(1, 2), type = "event", event = "4"), "event")
   error(ece(three, c(1, 2), type = "event", event = c("1", "2")), "event")
   error(ece(p, y, weights = c(1, -1, 1)), "weights")
   error(mce(p, y, type = "all"), "type")
   error(ece(p, c(0, 1, NA)), "labels")
+})
+
+test_that("two classes are judged by the event, more by the confidence", {
+  set.seed(3)
+  two <- random_forecast(200, 2)
+  three <- random_forecast(200, 3)
+  expect_identical(ece(two$probs, two$labels), ece(two$probs, two$labels, type = "event", event = "2"))
+  expect_identical(ece(two$probs, two$labels, event = "1"), ece(two$probs, two$labels, event_level = "first"))
+  expect_false(ece(two$probs, two$labels) == ece(two$probs, two$labels, type = "confidence"))
+  expect_identical(ece(three$probs, three$labels), ece(three$probs, three$labels, type = "confidence"))
+  expect_identical(mce(three$probs, three$labels, event = "3"),
+    mce(three$probs, three$labels, type = "event", event = "3"))
+  expect_identical(ece(three$probs, three$labels), ece(three$probs, three$labels, bins = 15))
+  expect_identical(attr(reliability_table(two$probs, two$labels), "type"), "event")
+  expect_identical(attr(reliability_table(three$probs, three$labels), "type"), "confidence")
+  # Forecast too high everywhere: the confidence is right on average, the event is not.
+  p <- rep(c(.3, .7), each = 500)
+  y <- rep(rep(1:0, 2), c(100, 400, 300, 200))
+  expect_equal(ece(p, y), .1)
+  expect_lt(ece(p, y, type = "confidence"), 1e-12)
+})
+
+test_that("bins of one row cannot be corrected, and it is said", {
+  p <- (1:20) / 21
+  y <- rep(0:1, 10)
+  expect_warning(value <- ece(p, y, bins = 1000, binning = "mass", norm = 2, debias = TRUE),
+    class = "gpcalib_warning_undefined")
+  expect_identical(value, NaN)
+  expect_warning(ece(p, y, bins = 12, binning = "mass", norm = 2, debias = TRUE), "alone",
+    class = "gpcalib_warning_bins")
+  expect_silent(ece(p, y, bins = 4, norm = 2, debias = TRUE))
 })
 
 test_that("the event is found by name, the second class by default", {

@@ -217,4 +217,7 @@ test_that("diagrams look as they did", {
     rowSums(p^2)), y))
   vdiffr::expect_doppelganger("isotonic event", plot_reliability(p, y, type = "event", event = "b",
     method = "isotonic", replicates = 100))
+  vdiffr::expect_doppelganger("smooth by group", plot_reliability(p, y, event = "b", method = "smooth",
+    by = rep(1:2, length.out = nrow(p))))
+  vdiffr::expect_doppelganger("validation", autoplot(calib_validate(p, y, event = "b", conf_level = 0.9)))
 })

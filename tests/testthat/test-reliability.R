@@ -174,7 +174,7 @@ test_that("the band agrees with drawing and fitting in R, whatever the chunks", 
   w <- rep(1:2, 6)
   forecast <- check_forecast(p, rep(0:1, 6), weights = w)
   at <- c(.05, .2, .5, .9)
-  got <- .Call(C_band_draw, forecast, 2L, at, c(3, 4), 0L, 2000L)
+  got <- .Call(C_band_draw, forecast, 2L, at, NULL, NULL, 0L, c(3, 4), 0L, 2000L)
   want <- replicate(800, {
     fit <- oracle_isotonic(p, rbinom(12, 1, p), w)
     approx(fit$values, fit$fit, at, rule = 2)$y
@@ -183,7 +183,7 @@ test_that("the band agrees with drawing and fitting in R, whatever the chunks", 
     expect_lt(abs(mean(got[i, ]) - mean(want[i, ])), 5 * sd(want[i, ]) * sqrt(1 / 2000 + 1 / 800))
     expect_lt(abs(log(sd(got[i, ]) / sd(want[i, ]))), .15)
   }
-  draw <- function(first, count) .Call(C_band_draw, forecast, 2L, at, c(3, 4), first, count)
+  draw <- function(first, count) .Call(C_band_draw, forecast, 2L, at, NULL, NULL, 0L, c(3, 4), first, count)
   expect_identical(draw_replicates(draw, 2000L, 333), got)
   run <- function() {
     set.seed(8)
@@ -220,7 +220,7 @@ test_that("wrong arguments are input errors", {
   p <- c(.2, .9, .8)
   y <- c(0, 1, 0)
   error <- function(...) expect_error(..., class = "gpcalib_error_input")
-  error(reliability_table(p, y, method = "isotonic"), "method")
+  error(reliability_table(p, y, method = "isotonic", type = "confidence"), "method")
   error(reliability_table(p, y, method = "isotonic", type = "top_label"), "method")
   error(reliability_table(p, y, method = "loess"), "method")
   error(reliability_table(p, y, conf_level = 0), "conf_level")

@@ -16,7 +16,7 @@ hand_study <- function() {
 }
 
 test_that("means, spreads and paired differences are those worked by hand", {
-  table <- summary(hand_study())
+  table <- summary(hand_study(), std_error = "splits")
   expect_identical(attr(table, "reference"), "none")
   expect_identical(nrow(table), 16L)
   row <- function(method) table[table$data == "one" & table$metric == "loss" & table$method == method, ]
@@ -47,18 +47,46 @@ test_that("another reference, another standard error", {
   expect_identical(attr(summary(without), "reference"), "good")
 })
 
-test_that("the best within one standard error are marked, failures are not", {
-  table <- summary(hand_study())
+test_that("those close to the best by their paired difference are marked, failures are not", {
+  table <- summary(hand_study(), std_error = "splits")
   best <- function(metric) {
     as.character(table$method[table$best & table$metric == metric & table$data == "two"])
   }
-  # .42 is best; its s.e. is .0082, and .4225 lies within
+  # .42 is best; .4225 is .0025 from it, with an s.e. of .0063; .53 is .11 away, with one of .013
   expect_identical(best("loss"), c("good", "near"))
   expect_identical(best("gain"), "none")
   one <- hand_study()
   one <- summary(one[one$split == 1, ])
   expect_identical(as.character(one$method[one$best & one$metric == "loss" & one$data == "one"]), "broken")
   expect_true(all(is.na(one$std.error)))
+})
+
+test_that("with rows, means have the error of the rows and of the splits, others the corrected one", {
+  study <- hand_study()
+  known <- matrix(c(4, 1, 1, 0, 1, 9, 8, 0, 1, 8, 9, 0, 0, 0, 0, 1), 4) * 1e-5
+  dimnames(known) <- list(levels(study$method), levels(study$method))
+  attr(study, "rows") <- list(one = list(loss = known))
+  table <- summary(study, reference = "good")
+  row <- function(method, metric = "loss", data = "one") {
+    table[table$data == data & table$metric == metric & table$method == method, ]
+  }
+  expect_equal(row("good")$std.error, sqrt(9e-5 + var(c(.40, .44, .42, .42)) / 4))
+  expect_equal(row("near")$diff.error, sqrt((9 + 9 - 16) * 1e-5 + var(c(.02, 0, 0, -.01)) / 4))
+  expect_equal(row("near", "gain")$diff.error, sd(c(.02, 0, 0, -.01)) * sqrt(1 / 4 + 3))
+  # One split: the rows still tell.
+  one <- summary(study[study$split == 1, ])
+  expect_equal(one$std.error[one$data == "one" & one$metric == "loss"], sqrt(diag(known)), ignore_attr = TRUE)
+})
+
+test_that("metrics can have a target, and the nearest is the best", {
+  study <- hand_study()
+  attr(study, "target") <- c(loss = NA, gain = .53)
+  attr(study, "higher") <- c(loss = FALSE, gain = FALSE)
+  table <- summary(study, std_error = "splits")
+  expect_identical(as.character(table$method[table$best & table$metric == "gain" & table$data == "one"]), "none")
+  expect_output(print(study), "smaller is better,\\s+nearest to 0.53 for gain")
+  expect_identical(say_directions(c(a = TRUE, b = TRUE)), "larger is better")
+  expect_match(autoplot(study)$labels$caption, "nearest to 0.53")
 })
 
 test_that("infinite and undefined values are carried along", {
@@ -68,7 +96,15 @@ test_that("infinite and undefined values are carried along", {
   table <- summary(study)
   expect_true(all(table$mean[table$method == "none"] == Inf))
   expect_identical(unique(as.character(table$method[table$best])), "good")
-  expect_output(print(study), "Inf")
+  expect_output(print(study), "Inf 4/4")
+  study <- hand_study()
+  study$value[study$method == "none" & study$split > 1] <- Inf
+  expect_output(print(study), "Inf 3/4")
+  expect_output(print(summary(study)), "Inf 3/4")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  labels <- ggplot2::ggplot_build(autoplot(study))$data[[4]]$label
+  expect_true(all(labels == "Inf 3/4") && length(labels) == 4)
 })
 
 test_that("studies print as tables", {

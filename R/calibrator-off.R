@@ -1,0 +1,66 @@
+# What a fit says of its own rows: the mean prediction of each class beside its frequency. A method
+# that cannot shift a class (temperature scaling, say) may be off by a lot.
+
+off_limit <- 4 # standard errors
+off_names <- c("class", "observed", "predicted", "errors")
+off_scores <- 5e5 # so many scores are predicted at most, in rows spread evenly over the data
+off_rows <- c(1000, 5000)
+
+# Named by print() when a class is off; the methods have an intercept for every class.
+shifting_methods <- c("calib_platt()", "calib_beta()")
+fixed_methods <- c("temperature", "gp") # these have none
+
+#' The class whose mean prediction is farthest from its frequency on the calibration rows
+#'
+#' @param data what check_calibration() returned.
+#' @return c(class = number, observed, predicted, errors = how many standard errors apart), or NULL when
+#'   no class is off by more than four.
+#' @noRd
+class_off <- function(object, data) {
+  if (object$method == "none") return(NULL)
+  n <- nrow(data$scores)
+  k <- length(data$classes)
+  size <- min(n, off_rows[2], max(off_rows[1], floor(off_scores / k)))
+  rows <- if (size < n) unique(round(seq(1, n, length.out = size)))
+  scores <- if (is.null(rows)) data$scores else data$scores[rows, , drop = FALSE]
+  labels <- if (is.null(rows)) data$labels else data$labels[rows]
+  w <- if (is.null(data$weights)) rep(1, length(labels)) else if (is.null(rows)) data$weights else data$weights[rows]
+  if (sum(w) <= 0) return(NULL)
+  new <- list(scores = scores, scan = scan_rows(scores, 1L, c("max", "min", "sum")), rows = NULL,
+    threads = 1L)
+  probs <- suppressWarnings(predict_probs(object, new), classes = "gpcalib_warning")
+  share <- w / sum(w)
+  observed <- class_weights(labels, share, k)
+  predicted <- as.vector(share %*% probs)
+  error <- sqrt(pmax(0, as.vector(share^2 %*% (probs * (1 - probs))))) # rounding may pass 1
+  # A method that is sure of all its rows has no error of its own: that of the frequency stands in.
+  error <- pmax(error, sqrt(sum(share^2) * pmax(0, observed * (1 - observed))), 1e-12)
+  apart <- abs(predicted - observed) / error
+  worst <- if (k == 2) 2L else which.max(apart)
+  if (apart[worst] <= off_limit) return(NULL)
+  c(class = as.double(worst), observed = observed[worst], predicted = predicted[worst],
+    errors = apart[worst])
+}
+
+say_off <- function(object) {
+  off <- object$off
+  say <- function(x) format(x, digits = 3)
+  c(
+    paste0("class \"", object$classes[off[["class"]]], "\" is off on its own rows: mean prediction ",
+      say(off[["predicted"]]), ", frequency ", say(off[["observed"]]), " (",
+      format(off[["errors"]], digits = 2), " standard errors)"),
+    if (object$method %in% fixed_methods) {
+      paste0("  this method cannot shift a class; ", paste(shifting_methods, collapse = " and "), " can")
+    }
+  )
+}
+
+#' A map that is not increasing changes which class is the most likely one
+#' @noRd
+warn_changed <- function(object) {
+  changed <- object$changed
+  if (!is.numeric(changed) || length(changed) != 1 || !isTRUE(changed > object$n / 10)) return()
+  warn_gpcalib("changed", paste0("The fit changes the most likely class of ", changed, " of its ", object$n,
+    " calibration rows: its map falls where the scores rise. Check that scores and labels belong ",
+    "together."))
+}

@@ -1,0 +1,165 @@
+# The isotonic and the smooth curve of a reliability table, with their bands.
+
+# Isotonic --------------------------------------------------------------------------------
+
+isotonic_parts <- function(forecast, how, clusters) {
+  codes <- curve_codes(forecast, how)
+  fits <- list(codes = codes, fits = lapply(codes, function(code) .Call(C_corp_fit, forecast, code)))
+  table <- isotonic_rows(forecast, fits)
+  band <- isotonic_band(forecast, fits, how, clusters)
+  list(table = table, band = band, limits = band_at(band, table), corp = corp_parts(forecast, fits),
+    spread = score_spread(forecast, how))
+}
+
+isotonic_rows <- function(forecast, fits) {
+  table <- table_columns(fits$codes, fits$fits, forecast$classes)
+  table$confidence <- unlist(lapply(fits$fits, `[[`, "score"))
+  table$observed <- unlist(lapply(fits$fits, `[[`, "fit"))
+  table
+}
+
+band_points <- 50 # places of a band at least, evenly spaced, beside the ends of the blocks
+
+#' The band from the lowest to the highest score of each class
+#' @noRd
+isotonic_band <- function(forecast, fits, how, clusters) {
+  if (is.null(how$level)) return(NULL)
+  replicates <- how$replicates
+  if (is.null(replicates)) {
+    replicates <- as.integer(max(100, min(1000, floor(2e7 / nrow(forecast$probs)))))
+  }
+  seed <- draw_seed()
+  parts <- Map(function(code, fit) {
+    ends <- range(fit$lower, fit$upper)
+    at <- sort(unique(c(fit$lower, fit$score, fit$upper,
+      seq(ends[1], ends[2], length.out = band_points))))
+    # What outcomes are drawn from: the probabilities (NULL), or a smooth curve.
+    smooth <- if (how$band == "confidence") {
+      smooth_fit(forecast$probs[, code], as.integer(forecast$labels == code), forecast$weights)
+    }
+    from <- if (!is.null(smooth)) smooth_at(smooth, finite_log_odds(forecast$probs[, code])$x)$value
+    draw <- function(first, count) {
+      .Call(C_band_draw, forecast, code, at, from, clusters$codes, clusters$count, seed, first, count)
+    }
+    drawn <- draw_replicates(draw, replicates)
+    limits <- switch(how$band,
+      consistency = apply(drawn, 1, middle_range, level = how$level),
+      simultaneous = whole_band(drawn, how$level),
+      around_curve(drawn, at, fit, how$level))
+    data.frame(class = factor(forecast$classes[code], levels = forecast$classes), score = at,
+      conf.low = limits[1, ], conf.high = limits[2, ])
+  }, fits$codes, fits$fits)
+  do.call(rbind, parts)
+}
+
+#' A band that a share `level` of the curves does not leave anywhere
+#'
+#' On the scale of arcsine square roots, where frequencies have about the same spread everywhere: so many standard
+#' deviations to each side of the mean curve.
+#' @param drawn curves in columns.
+#' @return 2 x places.
+#' @noRd
+whole_band <- function(drawn, level) {
+  bent <- asin(sqrt(drawn))
+  middle <- rowMeans(bent)
+  spread <- pmax(sqrt(rowMeans((bent - middle)^2)), 1e-9)
+  farthest <- apply(abs(bent - middle) / spread, 2, max)
+  factor <- stats::quantile(farthest, level, names = FALSE)
+  rbind(sin(pmax(0, middle - factor * spread))^2, sin(pmin(pi / 2, middle + factor * spread))^2)
+}
+
+#' A band around the curve: where curves of outcomes drawn from a smooth one lie, and the curve itself
+#'
+#' Drawn from the isotonic curve, whose steps are not there in truth, they would promise too much
+#' (Sen, Banerjee and Woodroofe, 2010).
+#' @noRd
+around_curve <- function(drawn, at, fit, level) {
+  ends <- apply(drawn, 1, middle_range, level = level)
+  own <- stats::approx(c(rbind(fit$lower, fit$upper)), rep(fit$fit, each = 2), at, ties = "ordered", rule = 2)$y
+  rbind(pmin(own, ends[1, ]), pmax(own, ends[2, ]))
+}
+
+#' The band at the blocks' mean scores, which are among its places
+#' @noRd
+band_at <- function(band, table) {
+  if (is.null(band)) return(list(low = NA_real_, high = NA_real_))
+  rows <- match(paste(as.integer(table$class), format_exact(table$confidence)),
+    paste(as.integer(band$class), format_exact(band$score)))
+  list(low = band$conf.low[rows], high = band$conf.high[rows])
+}
+
+format_exact <- function(x) sprintf("%a", x)
+
+spread_bins <- 20L
+
+#' A histogram of the scores, which blocks of pooled scores do not show
+#' @noRd
+score_spread <- function(forecast, how) {
+  spec <- how$spec
+  spec$bins <- spread_bins
+  spec$mass <- FALSE
+  table <- keep_rows(bin_rows(forecast, spec, how$type), how$kept, forecast$classes)
+  table[c("class", "lower", "upper", "n")]
+}
+
+corp_parts <- function(forecast, fits) {
+  rows <- Map(function(code, fit) {
+    parts <- rbind(fit$brier, fit$log)
+    data.frame(
+      class = factor(forecast$classes[code], levels = forecast$classes),
+      measure = c("brier_score", "log_loss"),
+      score = parts[, 1],
+      miscalibration = parts[, 1] - parts[, 2],
+      discrimination = parts[, 3] - parts[, 2],
+      uncertainty = parts[, 3]
+    )
+  }, fits$codes, fits$fits)
+  do.call(rbind, rows)
+}
+
+# Smooth ------------------------------------------------------------------------------------
+
+smooth_parts <- function(forecast, how, clusters) {
+  codes <- curve_codes(forecast, how)
+  fits <- lapply(codes, function(code) {
+    smooth_fit(forecast$probs[, code], as.integer(forecast$labels == code), forecast$weights, clusters)
+  })
+  table <- keep_rows(bin_rows(forecast, how$spec, how$type), how$kept, forecast$classes)
+  smooth_table(table, forecast$classes[codes], forecast$classes, fits, how, score_spread(forecast, how))
+}
+
+#' @param table the bins; @param names the classes of the fits, of all `classes`.
+#' @noRd
+smooth_table <- function(table, names, classes, fits, how, spread) {
+  level <- how$level
+  table$observed <- NA_real_
+  limits <- list(low = rep(NA_real_, nrow(table)), high = rep(NA_real_, nrow(table)))
+  bands <- errors <- list()
+  for (i in seq_along(fits)) {
+    fit <- fits[[i]]
+    rows <- which(table$class == names[i] & table$n > 0)
+    ends <- range(fit$cells$x)
+    places <- sort(unique(c(stats::qlogis(seq(stats::plogis(ends[1]), stats::plogis(ends[2]),
+      length.out = 2 * band_points)), seq(ends[1], ends[2], length.out = band_points))))
+    places <- places[is.finite(places)]
+    z <- if (is.null(level)) 0 else if (how$band == "simultaneous") {
+      simultaneous_errors(fit, places, level)
+    } else {
+      stats::qnorm((1 + level) / 2)
+    }
+    curve <- smooth_at(fit, places, z)
+    at <- smooth_at(fit, pmin(pmax(stats::qlogis(table$confidence[rows]), ends[1]), ends[2]), z)
+    table$observed[rows] <- at$value
+    if (!is.null(level)) {
+      limits$low[rows] <- at$low
+      limits$high[rows] <- at$high
+    }
+    class <- factor(names[i], levels = classes)
+    bands[[i]] <- data.frame(class = class, score = stats::plogis(places), observed = curve$value,
+      conf.low = if (is.null(level)) NA_real_ else curve$low,
+      conf.high = if (is.null(level)) NA_real_ else curve$high)
+    errors[[i]] <- data.frame(class = class, t(smooth_summary(fit)[, 1]), edf = fit$edf)
+  }
+  list(table = table, limits = limits, band = do.call(rbind, bands), smooth = do.call(rbind, errors),
+    spread = spread)
+}

@@ -1,0 +1,190 @@
+# A smooth calibration curve: logistic regression of the event on a penalised spline of the log-odds
+# (src/smooth.h). A straight line, the usual recalibration, is what it shrinks to.
+
+smooth_knots <- 10L
+smooth_cells <- 4096L # rows of equal log-odds, or of so many equal steps of them, are one cell
+
+#' Log-odds with infinite ones limited
+#'
+#' Probabilities of 0 and 1 count as the most extreme others, or as odds of 1 to N + 1 if that is farther.
+#' @return list: `x` and `limited`, how many rows.
+#' @noRd
+finite_log_odds <- function(p) {
+  x <- log(p) - log1p(-p)
+  far <- is.infinite(x)
+  if (any(far)) {
+    most <- max(abs(x[!far]), log(length(x) + 1))
+    x[far] <- sign(x[far]) * most
+  }
+  list(x = x, limited = sum(far))
+}
+
+#' Weights that sum to the number of independent rows they are worth
+#' @noRd
+effective_weights <- function(weights, n) {
+  if (is.null(weights)) return(rep(1, n))
+  weights <- weights / max(weights) # squares must not overflow
+  weights * sum(weights) / sum(weights^2)
+}
+
+#' Rows as cells: log-odds, weight, weight of the events
+#' @noRd
+smooth_rows <- function(x, hit, w) {
+  used <- w > 0
+  if (!all(used)) {
+    x <- x[used]
+    hit <- hit[used]
+    w <- w[used]
+  }
+  ends <- range(x)
+  if (length(x) <= smooth_cells || ends[1] == ends[2]) return(list(x = x, w = w, h = w * hit))
+  cell <- as.integer((x - ends[1]) / (ends[2] - ends[1]) * (smooth_cells - 1)) + 1L
+  sums <- rowsum(cbind(w, w * x, w * hit), cell)
+  list(x = sums[, 2] / sums[, 1], w = sums[, 1], h = sums[, 3])
+}
+
+#' The smooth curve of one event
+#'
+#' @param p,hit probability and outcome; @param weights or NULL; @param clusters or NULL.
+#' @return list: `knots`, `beta` (values there), `cov`, `plain` (it with the smoothness taken as known), `edf`,
+#'   `cells` (x, w), `limited`, `status`.
+#' @noRd
+smooth_fit <- function(p, hit, weights = NULL, clusters = NULL) {
+  odds <- finite_log_odds(p)
+  w <- effective_weights(weights, length(p))
+  cells <- smooth_rows(odds$x, hit, w)
+  values <- sort(unique(cells$x))
+  knots <- spline_knots(values)
+  if (length(values) == 1) { # a constant
+    rate <- (sum(cells$h) + 0.5) / (sum(cells$w) + 1)
+    beta <- rep(log(rate / (1 - rate)), 2)
+    return(list(knots = knots, beta = beta, cov = matrix(1 / (sum(cells$w) * rate * (1 - rate)), 2, 2), edf = 1,
+      cells = cells, limited = odds$limited, status = "ok"))
+  }
+  fit <- .Call(C_smooth_fit, knots, as.double(cells$x), as.double(cells$w), as.double(cells$h))
+  if (is.null(fit$beta)) {
+    stop_input("probs", "are too close together for a smooth curve", "Use method = \"isotonic\".")
+  }
+  cov <- fit$spread
+  if (!is.null(clusters)) {
+    # (H + lambda S)^-1 (M + lambda S) (H + lambda S)^-1 with M the scores' covariance by group
+    basis <- .Call(C_smooth_basis, knots, odds$x)
+    q <- stats::plogis(drop(basis %*% fit$beta))
+    info <- crossprod(basis, w * q * (1 - q) * basis)
+    scores <- rowsum(w * (hit - q) * basis, clusters$codes)
+    between <- crossprod(scores) * clusters$count / max(1, clusters$count - 1)
+    cov <- cov + fit$cov %*% (between - info) %*% fit$cov
+  }
+  c(fit[c("beta", "edf", "status", "lambda")],
+    list(robust = !is.null(clusters), knots = knots, cov = cov, plain = fit$cov, cells = cells, limited = odds$limited))
+}
+
+#' Ten knots at quantiles of the distinct log-odds; the outer ones leave a hundredth beyond them, where the
+#' curve is a straight line, so that a single far score bends nothing
+#' @noRd
+spline_knots <- function(values) {
+  count <- length(values)
+  if (count == 1) return(values + c(-0.5, 0.5))
+  if (count <= smooth_knots) return(values)
+  unique(stats::quantile(values, seq(0.01, 0.99, length.out = smooth_knots), names = FALSE))
+}
+
+#' The curve at log-odds x, with a band
+#'
+#' @param z how many standard errors to each side.
+#' @return list: `value`, `low`, `high` (probabilities) and `eta`, `error` (log-odds).
+#' @noRd
+smooth_at <- function(fit, x, z = 0) {
+  basis <- .Call(C_smooth_basis, fit$knots, as.double(x))
+  eta <- drop(basis %*% fit$beta)
+  error <- sqrt(pmax(0, rowSums((basis %*% fit$cov) * basis)))
+  list(value = stats::plogis(eta), low = stats::plogis(eta - z * error),
+    high = stats::plogis(eta + z * error), eta = eta, error = error)
+}
+
+#' How many standard errors make a band at all places together hold with probability `level`
+#' @noRd
+simultaneous_errors <- function(fit, x, level, draws = 2000L) {
+  basis <- .Call(C_smooth_basis, fit$knots, as.double(x))
+  error <- sqrt(pmax(0, rowSums((basis %*% fit$cov) * basis)))
+  apart <- abs(basis %*% draw_normal(fit$cov, draws)) / pmax(error, 1e-12)
+  stats::quantile(apply(apart, 2, max), level, names = FALSE)
+}
+
+#' Columns drawn from N(0, cov)
+#' @noRd
+draw_normal <- function(cov, draws) {
+  parts <- eigen(cov, symmetric = TRUE)
+  parts$vectors %*% (sqrt(pmax(parts$values, 0)) * matrix(stats::rnorm(nrow(cov) * draws), nrow(cov)))
+}
+
+# Errors of a curve -------------------------------------------------------------------------
+
+smooth_errors <- c("ici", "e50", "e90", "emax")
+
+#' Mean, median, 90 % quantile and maximum of |curve - forecast| over the rows
+#' @param gap matrix with a column per curve; @param w weight of its rows.
+#' @noRd
+gap_summaries <- function(gap, w) {
+  share <- w / sum(w)
+  out <- apply(gap, 2, function(g) {
+    order <- order(g)
+    below <- cumsum(share[order])
+    at <- function(q) g[order[which(below >= q - 1e-12)[1]]]
+    c(sum(share * g), at(0.5), at(0.9), g[order[length(g)]])
+  })
+  rownames(out) <- smooth_errors
+  out
+}
+
+#' The errors of the fitted curve, on request with an interval from curves drawn about it
+#' @return matrix: estimate, low, high by error.
+#' @noRd
+smooth_summary <- function(fit, level = NULL, draws = 500L) {
+  cells <- fit$cells
+  p <- stats::plogis(cells$x)
+  estimate <- gap_summaries(matrix(abs(smooth_at(fit, cells$x)$value - p)), cells$w)
+  out <- cbind(estimate = estimate[, 1], low = NA_real_, high = NA_real_)
+  if (is.null(level)) return(out)
+  if (length(cells$x) > draw_cells) cells <- thin_cells(cells)
+  p <- stats::plogis(cells$x)
+  basis <- .Call(C_smooth_basis, fit$knots, as.double(cells$x))
+  eta <- drop(basis %*% fit$beta) + basis %*% draw_normal(fit$cov, draws)
+  drawn <- gap_summaries(abs(stats::plogis(eta) - p), cells$w)
+  out[, 2:3] <- t(apply(drawn, 1, middle_range, level = level))
+  # Distances are never below 0: it belongs to the interval unless the curve is away from the diagonal.
+  if (departure_p(fit) > 1 - level) out[, 2] <- 0
+  out
+}
+
+#' The p-value of a curve that is the diagonal: Wald's statistic at the knots, with the curve's degrees of freedom
+#' @noRd
+departure_p <- function(fit) {
+  if (fit$edf <= 1) { # a constant: one log-odds, at the middle of the two knots
+    z <- (fit$beta[1] - mean(fit$knots)) / sqrt(fit$cov[1, 1])
+    return(2 * stats::pnorm(-abs(z)))
+  }
+  apart <- fit$beta - fit$knots
+  # Of clusters cov is the robust one; otherwise the one that belongs to the degrees of freedom.
+  cov <- if (isTRUE(fit$robust)) fit$cov else fit$plain
+  size <- tryCatch(sum(apart * solve(cov, apart)), error = function(e) NA_real_)
+  if (!is.finite(size)) return(1)
+  stats::pchisq(size, fit$edf, lower.tail = FALSE)
+}
+
+draw_cells <- 300L
+kept_ends <- 10L
+
+#' About 300 cells of equal weight
+#' @noRd
+thin_cells <- function(cells) {
+  order <- order(cells$x)
+  share <- cumsum(cells$w[order]) / sum(cells$w)
+  block <- pmin(draw_cells, 1L + as.integer(share * draw_cells)) + kept_ends
+  # The outermost stay as they are: that is where a curve is farthest off.
+  ends <- seq_len(kept_ends)
+  block[ends] <- ends
+  block[length(block) + 1L - ends] <- draw_cells + 2L * kept_ends + 1L - ends
+  sums <- rowsum(cbind(cells$w[order], (cells$w * cells$x)[order]), block)
+  list(x = sums[, 2] / sums[, 1], w = sums[, 1])
+}

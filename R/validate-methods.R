@@ -1,0 +1,158 @@
+# What can be done with a validation: print, draw.
+
+#' The smooth curve of a part as a reliability table, with the numbers for its corner
+#' @noRd
+validation_table <- function(part, level, classes) {
+  p <- part$probs
+  forecast <- list(probs = cbind(1 - p, p), labels = part$hit + 1L, classes = c("", part$class),
+    weights = part$weights, conf = pmax(p, 1 - p), pred = ifelse(p > 0.5, 2L, 1L))
+  spec <- ece_spec(forecast$classes, event = part$class)
+  how <- list(spec = spec, type = "event", method = "smooth", level = level, band = "confidence")
+  parts <- smooth_table(bin_rows(forecast, spec, "event"), part$class, forecast$classes, list(part$fit), how,
+    score_spread(forecast, how))
+  table <- parts$table
+  table$gap <- table$confidence - table$observed
+  table$conf.low <- parts$limits$low
+  table$conf.high <- parts$limits$high
+  value <- function(name) part$table$estimate[part$table$measure == name]
+  structure(table, type = "event", method = "smooth", region = "confidence", conf_level = level,
+    N = part$n, K = 2L, classes = forecast$classes, total = sum(table$n), smooth = parts$smooth, band = parts$band,
+    spread = parts$spread, corner = paste0("O:E ", say_measure(value("oe_ratio")), "\nslope ",
+      say_measure(value("slope")), "\nc ", say_measure(value("c_index"))),
+    class = c("reliability_table", "data.frame"))
+}
+
+validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "Calibration in the large",
+  intercept = "Calibration intercept (slope 1)", slope = "Calibration slope",
+  slope_intercept = "  with the intercept", ici = "ICI (mean distance from curve)", e50 = "  E50", e90 = "  E90",
+  emax = "  Emax", c_index = "c-index", brier_score = "Brier score", scaled_brier = "Scaled Brier score")
+validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope = "1", slope_intercept = "0",
+  ici = "0", e50 = "0", e90 = "0", emax = "0", c_index = "1", brier_score = "0", scaled_brier = "1")
+
+#' @param x,object A validation.
+#' @param digits How many decimals to print.
+#' @param ... For `autoplot()`: `histogram` and `base_size` of [plot_reliability()]. Otherwise not used.
+#' @rdname calib_validate
+#' @export
+print.calib_validation <- function(x, digits = 3, ...) {
+  if (is.null(attr(x, "n")) || !all(c("measure", "estimate") %in% names(x))) {
+    print(as.data.frame(x), ...)
+    return(invisible(x))
+  }
+  several <- any(c("by", "class") %in% names(x))
+  if (several) print_validations(x, digits) else print_validation(x, digits)
+  invisible(x)
+}
+
+print_validation <- function(x, digits) {
+  n <- attr(x, "n")
+  events <- attr(x, "events")
+  level <- attr(x, "conf_level")
+  number <- function(v) ifelse(is.na(v) & !is.nan(v), "", formatC(v, digits = digits, format = "f"))
+  cat("Validation of the probability of \"", attr(x, "event"), "\": ", say_number(n), " rows, ", say_number(events),
+    " events (", format(100 * events / n, digits = 3), " %)\n", sep = "")
+  shown <- data.frame(measure = validation_words[x$measure], estimate = number(x$estimate))
+  if (!is.null(level)) {
+    shown$interval <- ifelse(is.na(x$conf.low), "", paste(number(x$conf.low), "to", number(x$conf.high)))
+    names(shown)[3] <- paste(say_level(level), "interval")
+  }
+  shown$ideal <- validation_ideal[x$measure]
+  names(shown)[1] <- ""
+  shown[[1]] <- format(shown[[1]])
+  print(shown, row.names = FALSE, right = TRUE)
+  said <- validation_verdict(x)
+  if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
+}
+
+#' What the numbers say in words, where their intervals exclude the ideal
+#' @noRd
+validation_verdict <- function(x) {
+  row <- function(name) as.list(as.data.frame(x)[x$measure == name, ])
+  ratio <- row("oe_ratio")
+  slope <- row("slope")
+  outside <- function(part, ideal) isTRUE(part$conf.low > ideal || part$conf.high < ideal)
+  said <- c(
+    if (outside(ratio, 1)) {
+      paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",
+        format(ratio$estimate, digits = 2), " events were observed for each one expected.")
+    },
+    if (outside(slope, 1)) {
+      paste0("They are too ", if (slope$estimate < 1) "extreme" else "timid", ": the slope is ",
+        if (slope$estimate < 1) "below" else "above", " 1.")
+    }
+  )
+  if (length(said)) paste(c(said, "calib_platt() or calib_beta() can mend that."), collapse = " ")
+}
+
+print_validations <- function(x, digits) {
+  table <- as.data.frame(x)
+  each <- length(validation_measures)
+  if (nrow(table) %% each != 0) return(print(table))
+  first <- seq(1, nrow(table), each)
+  shown <- table[first, intersect(c("by", "class"), names(table)), drop = FALSE]
+  whole <- nrow(shown) == length(attr(x, "n"))
+  if (whole) {
+    shown$rows <- attr(x, "n")
+    shown$events <- attr(x, "events")
+  }
+  number <- function(v) formatC(v, digits = digits, format = "f")
+  for (name in c("oe_ratio", "slope", "ici", "c_index")) {
+    rows <- table[table$measure == name, ]
+    text <- number(rows$estimate)
+    if (name %in% c("oe_ratio", "slope") && !is.null(attr(x, "conf_level"))) {
+      text <- paste0(text, " (", number(rows$conf.low), " to ", number(rows$conf.high), ")")
+    }
+    shown[[switch(name, oe_ratio = "O:E", ici = "ICI", c_index = "c", name)]] <- text
+  }
+  cat("Validation of ", if ("class" %in% names(table)) "each class against the rest" else {
+    paste0("the probability of \"", attr(x, "event"), "\"")
+  }, if (!is.null(attr(x, "conf_level"))) paste0("; ", say_level(attr(x, "conf_level")), " intervals"), "\n", sep = "")
+  print(shown, row.names = FALSE)
+  cat("More in as.data.frame()\n")
+}
+
+#' @export
+as.data.frame.calib_validation <- function(x, ...) {
+  attributes(x) <- c(attributes(x)[c("names", "row.names")], class = "data.frame")
+  x
+}
+
+#' @export
+`[.calib_validation` <- function(x, ...) as.data.frame(x)[...]
+
+#' @rdname calib_validate
+#' @export
+autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, ...) {
+  check_dots_empty(...)
+  tables <- attr(object, "tables")
+  if (is.null(tables)) {
+    stop_input("object", "has lost its curves", "Draw what calib_validate() returns.")
+  }
+  names <- validation_names(object)
+  if (length(tables) > most_panels) {
+    tables <- tables[seq_len(most_panels)]
+    names <- names[seq_len(most_panels)]
+  }
+  left <- length(attr(object, "tables")) - length(tables)
+  plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names), histogram, NULL, base_size)
+  if (left) plot <- plot + labs(subtitle = paste("The first", most_panels, "of", most_panels + left, "parts"))
+  if ("class" %in% names(object)) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
+  plot
+}
+
+most_panels <- 12L
+
+validation_names <- function(object) {
+  table <- as.data.frame(object)
+  first <- seq(1, nrow(table), length(validation_measures))
+  parts <- table[first, intersect(c("by", "class"), names(table)), drop = FALSE]
+  if (!length(parts)) return(NULL)
+  do.call(paste, c(unname(lapply(parts, as.character)), sep = ", "))
+}
+
+#' @rdname calib_validate
+#' @export
+plot.calib_validation <- function(x, ...) {
+  print(autoplot(x, ...))
+  invisible(x)
+}

@@ -1,0 +1,234 @@
+# Validation of forecasts of an event as clinicians report it.
+
+#' Validate predicted probabilities of an event
+#'
+#' Calibration in the large, calibration intercept and slope, the ratio of observed to expected events,
+#' the distance from a smooth calibration curve, discrimination and overall performance, each with an
+#' interval: what a report of an external validation holds.
+#'
+#' With p the probability of the event, y whether it happened and means over rows,
+#' \describe{
+#'   \item{`oe_ratio`}{observed to expected, \eqn{\sum y / \sum p}{sum y / sum p}; ideal 1. Below 1 the risk
+#'     is stated too high.}
+#'   \item{`in_the_large`}{\eqn{\bar y - \bar p}{mean(y) - mean(p)}; ideal 0.}
+#'   \item{`intercept`}{a of \eqn{\mathrm{logit}\, P(y = 1) = a + \mathrm{logit}\, p}{logit P(y = 1) = a + logit p},
+#'     the slope held at 1 (the "calibration-in-the-large" of TRIPOD); ideal 0.}
+#'   \item{`slope`, `slope_intercept`}{b and a of
+#'     \eqn{\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, p}{logit P(y = 1) = a + b logit p}; ideal 1 and 0. A
+#'     slope below 1 means that predictions are too extreme (`Slope` and `Intercept` of `rms::val.prob()`).}
+#'   \item{`ici`, `e50`, `e90`, `emax`}{mean, median, 90 % quantile and maximum over the rows of
+#'     \eqn{|\hat f(p) - p|}{|f(p) - p|}, the curve f that of `reliability_table(method = "smooth")` (`Eavg`, `E90`,
+#'     `Emax` of `rms::val.prob()`, which takes a lowess curve); ideal 0.}
+#'   \item{`c_index`}{the share of pairs of an event and a non-event in which the event has the higher
+#'     probability (`C (ROC)`); 1/2 is chance.}
+#'   \item{`brier_score`, `scaled_brier`}{mean of \eqn{(p - y)^2}{(p - y)^2}, and one minus its ratio to
+#'     that of the constant forecast \eqn{\bar y}{mean(y)}; ideal 0 and 1.}
+#' }
+#'
+#' # Intervals
+#' For intercept and slopes Wald's, from the information; with weights or `groups` from the robust
+#' (sandwich) covariance. For O:E and the Brier score on the log scale, for the c-index on the logit scale, for
+#' the others as they are, from the influence of each row (for the c-index that is the method of DeLong et al.,
+#' 1988), summed within `groups`. For `ici` to `emax` quantiles of 500 curves drawn about the
+#' smooth one ([set.seed()] governs). These are distances, never below 0, and near calibration they are
+#' estimated too large; their intervals begin at 0 unless the curve differs from the diagonal (Wald's test at
+#' its knots). A warning of class
+#' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
+#'
+#' `bench/results/workbench.md` in the sources holds the coverage of each interval in simulations.
+#'
+#' @inheritParams calib_metrics
+#' @inheritParams ece
+#' @param event The class that is the event. `NULL`: the second of two classes; with more, each class
+#'   against the rest.
+#' @param conf_level Level of the intervals; `NULL` for none.
+#' @return A data frame of class `calib_validation` with the columns `measure`, `estimate`, `conf.low` and
+#'   `conf.high`; before them `by` and `class` where there are several. Attributes `n` and `events` count the rows
+#'   and events of each part, and `tables` holds its smooth curve, which `autoplot()` draws.
+#' @references
+#' Van Calster, B., McLernon, D. J., van Smeden, M., Wynants, L. and Steyerberg, E. W. (2019). Calibration:
+#' the Achilles heel of predictive analytics. *BMC Medicine* 17, 230.
+#'
+#' Austin, P. C. and Steyerberg, E. W. (2019). The integrated calibration index (ICI) and related metrics
+#' for quantifying the calibration of logistic regression models. *Statistics in Medicine* 38, 4051-4065.
+#'
+#' DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
+#' correlated receiver operating characteristic curves. *Biometrics* 44, 837-845.
+#' @seealso [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes.
+#' @examples
+#' set.seed(1)
+#' valid <- calib_validate(rain_nyc$prob, rain_nyc$rain)
+#' valid
+#' ggplot2::autoplot(valid)
+#'
+#' # One for each airport; hours of a day depend on each other
+#' calib_validate(rain_nyc$prob, rain_nyc$rain, by = rain_nyc$origin,
+#'   groups = as.Date(rain_nyc$time))
+#' @export
+calib_validate <- function(probs, labels, event = NULL, conf_level = 0.95, by = NULL, groups = NULL,
+                           weights = NULL, event_level = c("second", "first"), truth, estimate) {
+  columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
+  if (!is.null(columns)) {
+    probs <- columns$probs
+    labels <- columns$labels
+    weights <- columns$more$weights
+    by <- columns$more$by
+    groups <- columns$more$groups
+  }
+  forecast <- check_forecast(probs, labels, weights)
+  if (!is.null(conf_level)) conf_level <- check_level(conf_level)
+  n <- nrow(forecast$probs)
+  clusters <- check_clusters(groups, n)
+  codes <- validated_classes(forecast$classes, event, event_level)
+  if (is.null(by)) warn_clusters(clusters)
+  rows <- if (is.null(by)) list(seq_len(n)) else rows_by(check_by(by, n))
+  parts <- list()
+  for (name in seq_along(rows)) {
+    part <- if (is.null(by)) forecast else forecast_rows(forecast, rows[[name]], names(rows)[name])
+    own <- if (is.null(by)) clusters else cluster_rows(clusters, rows[[name]])
+    for (code in codes) {
+      parts[[length(parts) + 1]] <- c(validate_event(part, code, conf_level, own),
+        list(by = names(rows)[name], class = forecast$classes[code]))
+    }
+  }
+  warn_validation(parts)
+  finish_validation(parts, conf_level, !is.null(by), forecast$classes, names(rows), n)
+}
+
+#' Codes of the classes that are events
+#' @noRd
+validated_classes <- function(classes, event, event_level) {
+  if (length(classes) > 2 && is.null(event) && check_choice(event_level, event_levels, "event_level") == "second") {
+    return(seq_along(classes))
+  }
+  check_event(event, "event", classes, event_level)
+}
+
+#' One event, one group of rows
+#' @return list: `table`, `n`, `events`, `fit` (the smooth curve), and what there is to warn of.
+#' @noRd
+validate_event <- function(forecast, code, level, clusters) {
+  p <- forecast$probs[, code]
+  hit <- as.integer(forecast$labels == code)
+  w <- forecast$weights
+  counted <- if (is.null(w)) rep(TRUE, length(p)) else w > 0
+  events <- sum(hit[counted])
+  fit <- smooth_fit(p, hit, w, clusters)
+  table <- rbind(validate_means(p, hit, w, clusters, level), validate_lines(p, hit, w, clusters, level),
+    validate_curve(fit, level, events > 0 && events < sum(counted)))
+  table <- table[validation_measures, ]
+  list(table = data.frame(measure = rownames(table), estimate = unname(table[, 1]), conf.low = unname(table[, 2]),
+      conf.high = unname(table[, 3])),
+    n = sum(counted), events = events, fit = fit, probs = p, hit = hit, weights = w,
+    limited = fit$limited, separated = is.nan(table["slope", 1]))
+}
+
+validation_measures <- c("oe_ratio", "in_the_large", "intercept", "slope", "slope_intercept", smooth_errors, "c_index",
+  "brier_score", "scaled_brier")
+
+#' An interval from the influence of each row, on a scale `to` with derivative `d`
+#' @noRd
+influence_interval <- function(value, influence, clusters, level, to = identity, back = identity, d = 1) {
+  if (is.null(level) || !is.finite(value)) return(c(value, NA, NA))
+  if (!is.null(clusters)) {
+    influence <- rowsum(influence, clusters$codes) * sqrt(clusters$count / max(1, clusters$count - 1))
+  }
+  half <- stats::qnorm((1 + level) / 2) * sqrt(sum(influence^2)) * d
+  if (!is.finite(half)) return(c(value, NA, NA))
+  c(value, back(to(value) - half), back(to(value) + half))
+}
+
+#' Ratio, difference, c-index and Brier scores
+#' @noRd
+validate_means <- function(p, hit, w, clusters, level) {
+  share <- if (is.null(w)) rep(1 / length(p), length(p)) else w / sum(w)
+  rate <- sum(share * hit)
+  expected <- sum(share * p)
+  ratio <- if (expected > 0) rate / expected else NaN
+  loss <- (p - hit)^2
+  brier <- sum(share * loss)
+  constant <- rate * (1 - rate)
+  scaled <- if (constant > 0) 1 - brier / constant else NaN
+  pairs <- .Call(C_concordance, p, hit, w)
+  value <- if (constant > 0) pairs$value else NaN
+  interval <- function(...) influence_interval(..., clusters = clusters, level = level)
+  rbind(
+    oe_ratio = interval(ratio, share * (hit - ratio * p) / expected, to = log, back = exp, d = 1 / ratio),
+    in_the_large = interval(rate - expected, share * (hit - p - rate + expected)),
+    c_index = interval(value, pairs$influence, to = stats::qlogis, back = stats::plogis,
+      d = 1 / (value * (1 - value))),
+    brier_score = interval(brier, share * (loss - brier), to = log, back = exp, d = 1 / brier),
+    scaled_brier = interval(scaled, -share * ((loss - brier) / constant -
+      brier / constant^2 * (1 - 2 * rate) * (hit - rate)))
+  )
+}
+
+#' Logistic recalibration
+#' @noRd
+validate_lines <- function(p, hit, w, clusters, level) {
+  x <- finite_log_odds(p)$x
+  robust <- !is.null(w) || !is.null(clusters)
+  line <- function(hold) {
+    fit <- .Call(C_recal_fit, x, hit, w, hold)
+    if (fit$status != "ok") return(list(coef = c(NaN, NaN), error = c(NaN, NaN)))
+    cov <- fit$inverse
+    if (robust) {
+      r <- (if (is.null(w)) 1 else w) * (hit - stats::plogis(fit$coef[1] + fit$coef[2] * x))
+      scores <- cbind(r, r * x)
+      if (!is.null(clusters)) {
+        scores <- rowsum(scores, clusters$codes) * sqrt(clusters$count / max(1, clusters$count - 1))
+      }
+      cov <- cov %*% crossprod(scores) %*% cov
+    }
+    list(coef = fit$coef, error = sqrt(diag(cov)))
+  }
+  z <- if (is.null(level)) NA else stats::qnorm((1 + level) / 2)
+  with_ends <- function(value, error) c(value, value - z * error, value + z * error)
+  held <- line(TRUE)
+  free <- line(FALSE)
+  rbind(intercept = with_ends(held$coef[1], held$error[1]), slope = with_ends(free$coef[2], free$error[2]),
+    slope_intercept = with_ends(free$coef[1], free$error[1]))
+}
+
+validate_curve <- function(fit, level, both) {
+  if (!both) return(matrix(NaN, 4, 3, dimnames = list(smooth_errors, NULL)))
+  smooth_summary(fit, level)
+}
+
+few_events <- 10
+
+warn_validation <- function(parts) {
+  name_of <- function(part) c(part$by, part$class)
+  few <- Filter(function(part) min(part$events, part$n - part$events) < few_events, parts)
+  if (length(few)) {
+    one <- few[[1]]
+    warn_gpcalib("few", paste0("Few events or non-events",
+      if (length(parts) > 1) paste0(" in ", length(few), " of ", length(parts), " parts (the first: ",
+        paste(name_of(one), collapse = ", "), ")"), ": ", one$events, " events in ", one$n,
+      " rows. Intervals are unsafe with fewer than ", few_events, " of either."))
+  }
+  limited <- sum(vapply(parts, function(part) part$limited, 0L))
+  if (limited) {
+    warn_gpcalib("limited", paste0(limited, " probabilities are 0 or 1. Their log-odds count as the most extreme ",
+      "others in intercept, slope and curve."))
+  }
+  apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)
+  if (length(apart)) {
+    warn_gpcalib("separated", paste0("Calibration slope and intercept are undefined (NaN)",
+      if (length(parts) > 1) paste0(" in ", length(apart), " parts"),
+      ": the probabilities are all equal, or separate the events from the others."))
+  }
+}
+
+finish_validation <- function(parts, level, by, classes, levels, n) {
+  whose <- function(field, levels) {
+    factor(rep(vapply(parts, function(part) part[[field]], ""), each = length(validation_measures)), levels = levels)
+  }
+  table <- do.call(rbind, lapply(parts, `[[`, "table"))
+  shown <- unique(vapply(parts, `[[`, "", "class"))
+  if (length(shown) > 1) table <- cbind(class = whose("class", classes), table)
+  if (by) table <- cbind(by = whose("by", levels), table)
+  structure(table, n = vapply(parts, `[[`, 0L, "n"), events = vapply(parts, `[[`, 0L, "events"), event = shown,
+    conf_level = level, tables = lapply(parts, validation_table, level = level, classes = classes),
+    class = c("calib_validation", "data.frame"))
+}

@@ -1,0 +1,140 @@
+# Validation of forecasts of an event.
+
+stored <- readRDS(test_path("fixtures", "validate.rds"))
+value <- function(table, name, column = "estimate") table[[column]][table$measure == name]
+
+test_that("the numbers are those of rms::val.prob()", {
+  set.seed(1)
+  got <- calib_validate(plogis(stored$x), stored$y)
+  val <- stored$val
+  expect_equal(value(got, "c_index"), val[["C (ROC)"]], tolerance = 1e-5) # ties by its tolerance
+  expect_equal(value(got, "brier_score"), val[["Brier"]], tolerance = 1e-10)
+  expect_equal(value(got, "slope"), val[["Slope"]], tolerance = 1e-5)
+  expect_equal(value(got, "slope_intercept"), val[["Intercept"]], tolerance = 1e-5)
+  # Its curve is another one, a lowess.
+  expect_lt(abs(value(got, "ici") - val[["Eavg"]]), .01)
+  expect_lt(abs(value(got, "e90") - val[["E90"]]), .02)
+  expect_lt(abs(value(got, "emax") - val[["Emax"]]), .04)
+})
+
+test_that("intercept and slopes are those of glm, with Wald's intervals", {
+  x <- stored$x
+  y <- stored$y
+  got <- calib_validate(plogis(x), y, conf_level = .9)
+  held <- glm(y ~ offset(x), family = binomial)
+  free <- glm(y ~ x, family = binomial)
+  z <- qnorm(.95)
+  check <- function(name, fit, i) {
+    est <- unname(coef(fit)[i])
+    se <- sqrt(vcov(fit)[i, i])
+    expect_equal(c(value(got, name), value(got, name, "conf.low"), value(got, name, "conf.high")),
+      c(est, est - z * se, est + z * se), tolerance = 1e-6)
+  }
+  check("intercept", held, 1)
+  check("slope_intercept", free, 1)
+  check("slope", free, 2)
+  p <- plogis(x)
+  expect_equal(value(got, "oe_ratio"), mean(y) / mean(p))
+  expect_equal(value(got, "in_the_large"), mean(y) - mean(p))
+  expect_equal(value(got, "scaled_brier"), 1 - mean((p - y)^2) / (mean(y) * (1 - mean(y))))
+  expect_equal(value(got, "in_the_large", "conf.high"),
+    mean(y) - mean(p) + z * sqrt(mean((y - p - mean(y - p))^2) / length(y)))
+})
+
+test_that("the c-index counts pairs, ties half, and its error is DeLong's", {
+  set.seed(2)
+  x <- round(rnorm(60), 1)
+  y <- rbinom(60, 1, plogis(x))
+  w <- sample(1:3, 60, TRUE)
+  pairs <- outer(x[y == 1], x[y == 0], ">") + outer(x[y == 1], x[y == 0], "==") / 2
+  weight <- outer(w[y == 1], w[y == 0])
+  expect_equal(.Call(C_concordance, x, y, as.double(w))$value, sum(pairs * weight) / sum(weight))
+  got <- .Call(C_concordance, x, y, NULL)
+  expect_equal(got$value, mean(pairs))
+  delong <- var(rowMeans(pairs)) * (sum(y) - 1) / sum(y)^2 + var(colMeans(pairs)) * (sum(1 - y) - 1) / sum(1 - y)^2
+  expect_equal(sum(got$influence^2), delong)
+})
+
+test_that("intervals agree with the bootstrap", {
+  skip_on_cran()
+  set.seed(3)
+  n <- 600
+  x <- rnorm(n, -.5, 1.2)
+  y <- rbinom(n, 1, plogis(.2 + .8 * x))
+  p <- plogis(x)
+  got <- as.data.frame(calib_validate(p, y))
+  names <- c("oe_ratio", "in_the_large", "intercept", "slope", "c_index", "brier_score", "scaled_brier")
+  drawn <- replicate(400, {
+    i <- sample(n, n, TRUE)
+    rbind(validate_means(p[i], y[i], NULL, NULL, NULL), validate_lines(p[i], y[i], NULL, NULL, NULL))[names, 1]
+  })
+  rows <- match(names, got$measure)
+  half <- (got$conf.high - got$conf.low)[rows] / 2
+  expect_lt(max(abs(log(half / (1.96 * apply(drawn, 1, sd))))), .2)
+})
+
+test_that("groups: repeated rows sharpen nothing; weights: neither", {
+  set.seed(4)
+  again <- rep(seq_along(stored$x), each = 3)
+  once <- calib_validate(plogis(stored$x), stored$y)
+  three <- calib_validate(plogis(stored$x[again]), stored$y[again], groups = again)
+  heavy <- calib_validate(plogis(stored$x), stored$y, weights = rep(3, length(stored$x)))
+  expect_equal(three$estimate[-(6:9)], once$estimate[-(6:9)], tolerance = 1e-6)
+  width <- function(v) (v$conf.high - v$conf.low)[-(6:9)]
+  expect_lt(max(abs(log(width(three) / width(once)))), .1)
+  expect_lt(max(abs(log(width(heavy) / width(once)))), .1)
+  expect_equal(heavy$estimate, once$estimate, tolerance = 1e-6)
+})
+
+test_that("by and classes give a part each", {
+  p <- plogis(stored$x)
+  by <- rep(c("u", "v"), c(300, 500))
+  set.seed(5)
+  got <- calib_validate(p, stored$y, by = by)
+  expect_named(got, c("by", "measure", "estimate", "conf.low", "conf.high"))
+  part <- calib_validate(p[by == "v"], stored$y[by == "v"])
+  expect_equal(got$estimate[got$by == "v"], part$estimate)
+  set <- random_forecast(300, 3)
+  labels <- factor(letters[set$labels])
+  many <- calib_validate(set$probs, labels)
+  expect_identical(levels(many$class), c("a", "b", "c"))
+  one <- calib_validate(set$probs, labels, event = "b")
+  expect_equal(many$estimate[many$class == "b"], one$estimate)
+  two <- calib_validate(set$probs[, 2], labels == "b")
+  expect_equal(one$estimate, two$estimate)
+  first <- calib_validate(1 - set$probs[, 2], factor(labels == "b", levels = c(TRUE, FALSE)), event_level = "first")
+  expect_equal(first$estimate, two$estimate)
+})
+
+test_that("print names what is wrong, and the picture is drawn", {
+  set.seed(6)
+  p <- plogis(stored$x + 1)
+  valid <- calib_validate(p, stored$y)
+  expect_output(print(valid), "too high on average: 0.\\d+\\s+events\\s+were\\s+observed")
+  expect_output(print(valid), "Calibration slope")
+  expect_output(print(calib_validate(p, stored$y, by = rep(1:2, 400))), "O:E")
+  expect_no_match(paste(capture.output(print(calib_validate(p, stored$y, conf_level = NULL))), collapse = " "), "interval")
+  plot <- autoplot(valid)
+  expect_s3_class(plot, "ggplot")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(plot(valid))
+  expect_silent(print(autoplot(calib_validate(p, stored$y, by = rep(1:2, 400)))))
+  expect_s3_class(valid[1:2, ], "data.frame")
+  expect_lt(object.size(valid), 60000)
+})
+
+test_that("edges: no events, separated, zeros and ones", {
+  p <- c(.1, .2, .3, .4, .6)
+  expect_warning(got <- calib_validate(p, factor(rep(0, 5), levels = 0:1)), class = "gpcalib_warning_few")
+  expect_true(all(is.nan(value(got, "c_index")), is.nan(value(got, "slope")), is.nan(value(got, "ici"))))
+  expect_equal(value(got, "oe_ratio"), 0)
+  q <- seq(.01, .99, length.out = 40)
+  expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
+  expect_equal(value(got, "c_index"), 1)
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities", class = "gpcalib_warning_limited")
+  expect_true(all(is.finite(got$estimate)))
+  expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
+  expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
+  expect_error(calib_validate(p, c(0, 1, 0, 1, 1), groups = 1:3), class = "gpcalib_error_input")
+})

@@ -60,7 +60,12 @@ say_off <- function(object) {
 warn_changed <- function(object) {
   changed <- object$changed
   if (!is.numeric(changed) || length(changed) != 1 || !isTRUE(changed > object$n / 10)) return()
+  why <- if (is.null(object$effects) && is.null(object$offsets)) {
+    ": its map falls where the scores rise. Check that scores and labels belong together."
+  } else {
+    paste0(", because it shifts classes. That is as it should be if the classifier was trained on other ",
+      "class frequencies; otherwise check that scores and labels belong together.")
+  }
   warn_gpcalib("changed", paste0("The fit changes the most likely class of ", changed, " of its ", object$n,
-    " calibration rows: its map falls where the scores rise. Check that scores and labels belong ",
-    "together."))
+    " calibration rows", why))
 }

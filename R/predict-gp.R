@@ -229,3 +229,10 @@ gp_interval_offsets <- function(object, at, n_draws, level, vary_slope, dims, th
   }
   out
 }
+
+#' At the mean of the posterior: for looks at the calibration rows themselves, which need no more
+#' @export
+#' @noRd
+predict_probs.calib_gp <- function(object, data) {
+  gp_probs(object, gp_newdata(object, data), "mean", threads = data$threads)
+}

@@ -38,12 +38,12 @@ class_off <- function(object, data) {
   apart <- abs(predicted - observed) / error
   worst <- if (k == 2) 2L else which.max(apart)
   if (apart[worst] <= off_limit) return(NULL)
-  c(class = as.double(worst), observed = observed[worst], predicted = predicted[worst],
-    errors = apart[worst])
+  c(class = as.double(worst), observed = observed[[worst]], predicted = predicted[[worst]],
+    errors = apart[[worst]])
 }
 
 say_off <- function(object) {
-  off <- object$off
+  off <- object[["off"]]
   say <- function(x) format(x, digits = 3)
   c(
     paste0("class \"", object$classes[off[["class"]]], "\" is off on its own rows: mean prediction ",

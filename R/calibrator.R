@@ -16,7 +16,7 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
   )
   object <- structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
   warn_changed(object)
-  object$off <- class_off(object, data)
+  object[["off"]] <- class_off(object, data)
   object
 }
 
@@ -191,7 +191,7 @@ print.calibrator <- function(x, ...) {
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
   cat(paste0("  ", about$lines, "\n"), sep = "")
   if (!x$converged) cat("  not converged\n")
-  if (!is.null(x$off)) cat(paste0("  ", say_off(x), "\n"), sep = "")
+  if (!is.null(x[["off"]])) cat(paste0("  ", say_off(x), "\n"), sep = "")
   invisible(x)
 }
 

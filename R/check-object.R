@@ -30,8 +30,8 @@ check_object <- function(object, arg = "object") {
   if (anyNA(object$classes) || anyDuplicated(object$classes)) {
     stop_object(arg, "has classes that are missing or not distinct")
   }
-  if (!is.null(object$off) && (!identical(names(object$off), off_names) ||
-    !object$off[["class"]] %in% seq_along(object$classes))) {
+  if (!is.null(object[["off"]]) && (!identical(names(object[["off"]]), off_names) ||
+    !object[["off"]][["class"]] %in% seq_along(object$classes))) {
     stop_object(arg, "has a comparison of its classes that is not one")
   }
   object <- upgrade_object(object)

@@ -78,3 +78,41 @@ void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range)
   range->lowest = -range->lowest;
   range->bulk_high = reach(n, high, &range->highest);
 }
+
+/* Scores that differ by rounding only are flat: the slope is left alone, and the range is
+ * given some width to put inducing inputs on. */
+static gpc_status check_resolution(gpc_prepared *p) {
+  gpc_gp_range *range = &p->range;
+  const double size = fmax(fabs(range->lowest), fabs(range->highest));
+  double most = 0.0;
+  for (size_t i = 0; i < p->data.n && p->shift; i++)
+    most = fmax(most, fabs(p->shift[i]));
+  p->farthest = fmax(size, most);
+  if (p->farthest > 1e145)
+    return GPC_TOO_FAR;
+  if (size < 1e-145)
+    p->flat = 1;
+  if (!p->flat)
+    return range->highest - range->lowest < 1e-9 * size ? GPC_TOO_CLOSE : GPC_OK;
+  const double margin = fmax(0.5, p->shift ? 1e-12 * most : 1e-6 * size);
+  range->lowest -= margin;
+  range->highest += margin;
+  range->bulk_low -= margin;
+  range->bulk_high += margin;
+  return GPC_OK;
+}
+
+gpc_status gpc_gp_prepare(const gpc_gp_data *data, double floor, const gpc_memory *memory,
+                          gpc_prepared *p) {
+  const size_t n = data->n;
+  p->data = *data;
+  p->data.floor = floor;
+  void *mark = memory->mark(memory->self);
+  double *low = gpc_get_doubles(memory, n), *high = gpc_get_doubles(memory, n);
+  gpc_gp_row_range(&p->data, p->shift, low, high);
+  p->data.shift = p->shift;
+  p->flat = gpc_gp_is_flat(n, p->shift, low, high);
+  gpc_gp_find_range(n, low, high, &p->range);
+  memory->release(memory->self, mark);
+  return check_resolution(p);
+}

@@ -3,6 +3,7 @@
 #define GPC_GP_PREPARE_H
 
 #include "gp_model.h"
+#include "memory.h"
 
 typedef struct {
   double lowest, highest;     /* of all scores, floored and shifted */
@@ -20,5 +21,21 @@ int gpc_gp_is_flat(size_t n, const double *shift, const double *low, const doubl
 /* The range of all rows; low and high [n] of gpc_gp_row_range() are overwritten (sorted).
  */
 void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range);
+
+/* The data with one floor, and what must be known of them to begin. */
+typedef struct {
+  gpc_gp_data data;
+  double *shift; /* [n] row means, or NULL without centring */
+  gpc_gp_range range;
+  double farthest;    /* the largest of |score| and |row mean| */
+  int flat;           /* the scores of every row are equal */
+  double slope_limit; /* of separated data; NAN: none */
+} gpc_prepared;
+
+/* Scores of at least `floor`, shifted if p->shift has room: sets everything of p but
+ * slope_limit. GPC_OK; GPC_TOO_FAR for scores that cannot be squared; GPC_TOO_CLOSE for
+ * scores that differ by less than a billionth of their size. */
+gpc_status gpc_gp_prepare(const gpc_gp_data *data, double floor, const gpc_memory *memory,
+                          gpc_prepared *p);
 
 #endif

@@ -2,7 +2,7 @@
 # before anything is computed from it. A method says in object_fields() what it needs; the rest is
 # the same for all.
 
-object_format <- 3L # what new_calibrator() writes; see upgrade_object()
+object_format <- 4L # what new_calibrator() writes; see upgrade_object()
 
 #' A calibrator as this version knows it, or an error of class gpcalib_error_object
 #'
@@ -65,7 +65,8 @@ check_format <- function(object, arg) {
 #'
 #' Format 2 (the first with pictures) knows where the calibration scores of a calib_gp() lay; those
 #' of format 1 may not, which `rows = 0` says. Format 3 limits the scores of calib_platt() to `range`; before,
-#' only infinite ones went there, so that older objects get the limits of a fit that saw none.
+#' only infinite ones went there, so that older objects get the limits of a fit that saw none. Format 4 has
+#' effects of the classes in fits of calib_gp(), which older versions would leave out.
 #' @noRd
 upgrade_object <- function(object) {
   if (object$format < 2L && object$method == "gp" && is.null(object$scores_seen)) {
@@ -75,6 +76,9 @@ upgrade_object <- function(object) {
     limit <- platt_limit(object$input, isTRUE(object$log_odds))
     object$range[] <- ifelse(seq_along(object$range) %% 2 == 1, pmin(object$range, -limit),
       pmax(object$range, limit))
+  }
+  if (object$format < 4L && object$method == "gp" && is.null(object$class_effects)) {
+    object$class_effects <- "none"
   }
   object$format <- object_format
   object

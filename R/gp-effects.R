@@ -88,7 +88,8 @@ gp_with_offsets <- function(fit, data, effects) {
   fit
 }
 
-#' How many calibration rows change their most likely class under the map's mean
+#' How many calibration rows change their most likely class under the map's mean; between classes whose
+#' scores were equal there is no change
 #' @noRd
 gp_changed <- function(fit, data) {
   if (is.null(fit$effects) && is.null(fit$offsets)) return(list(changed = fit$shared_changed))
@@ -96,5 +97,102 @@ gp_changed <- function(fit, data) {
   at <- list(z = fit$z, floor = floor)
   at <- c(at, .Call(C_gp_centre, at, TRUE, c(-Inf, Inf), data$threads))
   probs <- gp_probs(fit, at, "mean", threads = data$threads)
-  list(changed = sum(scan_rows(probs)$arg != data$scan$arg))
+  rows <- seq_len(nrow(probs))
+  now <- data$scores[cbind(rows, scan_rows(probs)$arg)]
+  list(changed = sum(now < data$scores[cbind(rows, data$scan$arg)]))
+}
+
+# What the object keeps ---------------------------------------------------------------------
+
+#' The covariance of (v, slope, effects) as a matrix: its lower triangle is kept
+#' @noRd
+effects_cov <- function(effects) {
+  size <- (sqrt(8 * length(effects$cov) + 1) - 1) / 2
+  cov <- matrix(0, size, size)
+  cov[lower.tri(cov, TRUE)] <- effects$cov
+  cov[upper.tri(cov)] <- t(cov)[upper.tri(cov)]
+  cov
+}
+
+#' A fit with effects whose slope is taken as known: the others given the slope
+#' @noRd
+gp_known_slope <- function(object) {
+  if (is.null(object$effects) || object$effects$slopes == 0) return(object)
+  at <- length(object$inducing) + 1
+  cov <- effects_cov(object$effects)
+  rest <- cov[-at, -at] - tcrossprod(cov[-at, at]) / cov[at, at]
+  object$effects$cov <- rest[lower.tri(rest, TRUE)]
+  object$effects$slopes <- 0L
+  object
+}
+
+#' By how much effects of the classes, and what is not known of the slope, can move two latent values of
+#' a row apart: more than they ever do
+#' @noRd
+effects_reach <- function(object) {
+  if (!is.null(object$offsets)) {
+    return(diff(range(object$offsets$mean)) + 16 * sqrt(max(object$offsets$var)))
+  }
+  effects <- object$effects
+  if (is.null(effects)) return(0)
+  k <- length(object$classes)
+  scale <- effects$scale
+  z <- sqrt(k) * max(abs(scale[c("low", "high")])) # the length of a row of scores, at the most
+  length <- c(1, if (k == 2) 2 * scale[["slope"]] * z else z / scale[["rms"]], 1)
+  block <- rep(seq_along(effect_blocks), effects$count)
+  size <- function(x) sum(sqrt(as.vector(rowsum(x^2, block))) * length[unique(block)])
+  var <- diag(effects_cov(effects))
+  own <- -seq_len(nrow(effects_cov(effects)) - length(effects$effect))
+  sd <- matrix(sqrt(var[own]), nrow(effects$effect))
+  slope <- if (effects$slopes == 1) sqrt(var[length(object$inducing) + 1]) * held_slope * z else 0
+  2 * (max(apply(effects$effect, 2, size)) + 8 * (max(apply(sd, 2, size)) + slope))
+}
+
+held_slope <- 3 # as HELD_SLOPE in src/gp_joint_predict.c
+
+#' What is wrong with the fields of the effects: text, or NULL
+#' @noRd
+effects_wrong <- function(object) {
+  kind <- object$class_effects
+  parts <- c(effects = !is.null(object$effects), offsets = !is.null(object$offsets))
+  if (sum(parts) != (kind != "none")) return("has other effects of its classes than it says")
+  if (kind == "none") return(NULL)
+  what <- names(which(parts))
+  wrong <- if (parts[["effects"]]) joint_effects_wrong(object) else many_offsets_wrong(object)
+  if (length(wrong)) paste0("has a field `", what, "` that ", wrong)
+}
+
+check_parts <- function(list, fields) {
+  if (!is.list(list) || is.object(list) || !identical(names(list), names(fields))) return("is not complete")
+  for (name in names(fields)) {
+    wrong <- field_wrong(list[[name]], fields[[name]])
+    if (length(wrong)) return(paste0("has a part `", name, "` that ", wrong))
+  }
+}
+
+joint_effects_wrong <- function(object) {
+  effects <- object$effects
+  k <- length(object$classes)
+  wrong <- check_parts(effects, list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150),
+    scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", 3L, low = 0),
+    slopes = field("whole", low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL)))
+  if (length(wrong)) return(wrong)
+  full <- c(1L, if (k == 2) 1:0 else c(k - 1L, k - 1L))
+  has <- effects$count > 0
+  if (!any(has) || any(effects$count != full & has) || !identical(names(effects$sd), effect_blocks[has])) {
+    return("does not say which effects there are")
+  }
+  if (any(effects$scale[1:2] <= 0) || effects$scale[3] > effects$scale[4]) return("has scales out of range")
+  each <- sum(effects$count)
+  size <- length(object$inducing) + effects$slopes + k * each
+  if (!identical(dim(effects$effect), c(each, k)) || length(effects$cov) != size * (size + 1) / 2) {
+    return("is not that of its classes")
+  }
+  if (inherits(try(chol(effects_cov(effects)), silent = TRUE), "try-error")) return("has a covariance that is none")
+}
+
+many_offsets_wrong <- function(object) {
+  k <- length(object$classes)
+  check_parts(object$offsets, list(worth = field("number"), sd = field("number", 1L, low = 0, high = 1e150),
+    mean = field("number", k, low = -1e6, high = 1e6), var = field("number", k, low = 0, high = 1e12)))
 }

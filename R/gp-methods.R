@@ -120,7 +120,8 @@ object_fields.calib_gp <- function(object) {
     floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
     range = field("number", 2L), monotone = field("flag"), changed = field("whole", low = 0),
     slope_sd = field("number", low = 0, optional = TRUE),
-    slope_cross = field("number", size, optional = TRUE)
+    slope_cross = field("number", size, optional = TRUE),
+    class_effects = field("text", among = c("none", "offset", "matrix"))
   )
 }
 
@@ -149,5 +150,6 @@ object_wrong.calib_gp <- function(object) {
     return("has a posterior covariance that is none")
   }
   wrong <- seen_wrong(object$scores_seen)
-  if (length(wrong)) paste0("has a field `scores_seen` that ", wrong)
+  if (length(wrong)) return(paste0("has a field `scores_seen` that ", wrong))
+  effects_wrong(object)
 }

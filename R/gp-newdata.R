@@ -74,8 +74,11 @@ gp_ruled_out <- function(object, data, at) {
   negated <- -part
   negated[gone] <- -Inf
   # clearly below: far out the latent values of two classes vary by themselves
-  below <- (1 + object$hyper[["variance"]]) / object$hyper[["slope"]]
-  lowest <- pmin(-scan_rows(negated, keep = "max")$max - below, top + log(rowSums(exp(part - top))) + log(.Machine$double.xmin))
+  effects <- effects_reach(object)
+  below <- (1 + object$hyper[["variance"]] + effects) / object$hyper[["slope"]]
+  deep <- top + log(rowSums(exp(part - top))) + log(.Machine$double.xmin)
+  if (effects > 0) deep <- pmin(deep, top - (300 + effects) / object$hyper[["slope"]])
+  lowest <- pmin(-scan_rows(negated, keep = "max")$max - below, deep)
   part[gone] <- 0
   data$scan$sum[rows] <- rowSums(part) / rowSums(!gone) * ncol(part)
   part[gone] <- lowest[row(part)[gone]]

@@ -16,9 +16,9 @@
 #' @param level Coverage of the interval, for `type = "interval"`.
 #' @param independent For `approx = "mc"`: give every latent value noise of its own instead of
 #'   drawing functions, as in the paper. Kept for comparison; it changes the most likely class of
-#'   some rows.
+#'   some rows, and is for fits without class effects, as the paper's are.
 #' @param vary_slope For `"interval"` and `"draws"`: draw the slope of the linear prior mean as well,
-#'   or take it as known?
+#'   or take it as known? With class effects it is drawn with them unless this says `FALSE`.
 #' @param ... Must be empty, so that a misspelt argument is noticed. So is an argument that does not
 #'   apply, such as `level` without `type = "interval"`.
 #' @details
@@ -60,7 +60,12 @@ predict.calib_gp <- function(object, newdata,
   approx <- check_choice(approx, c("delta", "mean", "mc"), "approx")
   check_applies(given, type, approx)
   vary_slope <- check_flag(vary_slope, "vary_slope")
+  if (!given[["vary_slope"]] && !is.null(object$effects)) vary_slope <- TRUE
   independent <- check_flag(independent, "independent")
+  if (independent && !identical(object$class_effects, "none")) {
+    stop_input("independent", "is TRUE, but the fit has effects of the classes, which the paper's model has not",
+      "Fit with class_effects = \"none\" to compare with the paper.")
+  }
   level <- check_number(level, "level", 0.001, 0.9999)
   if (is.null(n_draws)) n_draws <- if (type %in% c("interval", "draws")) 1000 else 100
   n_draws <- check_count(n_draws, "n_draws", 2, 1e6)
@@ -122,15 +127,20 @@ gp_shift <- function(object, probs) {
   matrix(out, nrow(probs))
 }
 
-#' The same for draws [n x k x d], with the offsets drawn as well, in antithetic pairs
+#' The offsets of antithetic pairs of draws: [k x 2 pairs]
+#' @noRd
+gp_offset_draws <- function(object, pairs) {
+  classes <- length(object$offsets$mean)
+  e <- sqrt(object$offsets$var) * matrix(stats::rnorm(classes * pairs), classes)
+  unname(object$offsets$mean) + matrix(rbind(e, -e), classes)
+}
+
+#' Draws [n x k x d] of the process with the offsets drawn as well
 #' @noRd
 gp_shift_draws <- function(object, draws, rows) {
   if (is.null(object$offsets)) return(draws)
-  classes <- length(object$offsets$mean)
-  pairs <- length(draws) / (2 * rows * classes)
-  e <- sqrt(object$offsets$var) * matrix(stats::rnorm(classes * pairs), classes)
-  both <- object$offsets$mean + matrix(rbind(e, -e), classes)
-  .Call(C_offsets_apply, as.vector(draws), both, rows)
+  pairs <- length(draws) / (2 * rows * length(object$offsets$mean))
+  .Call(C_offsets_apply, as.vector(draws), gp_offset_draws(object, pairs), rows)
 }
 
 #' Averages over function draws; `independent` in blocks of rows
@@ -140,7 +150,14 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
   n <- nrow(at$z)
   average <- function(at, functions) {
     draws <- if (is.null(object$effects)) C_gp_draws else C_effects_draws
-    gp_shift(object, matrix(.Call(draws, object, at, functions, FALSE, threads), nrow(at$z)))
+    matrix(.Call(draws, object, at, functions, FALSE, threads), nrow(at$z))
+  }
+  if (!is.null(object$offsets)) {
+    out <- matrix(0, n, ncol(at$z))
+    gp_each_offsets(object, at, pairs, FALSE, threads, function(rows, draws) {
+      out[rows, ] <<- pmax(rowMeans(matrix(draws, length(rows) * ncol(at$z))), .Machine$double.xmin)
+    })
+    return(out)
   }
   if (!independent) return(average(at, gp_functions(object, at, pairs)))
   block <- max(1L, as.integer(4e6 / (ncol(at$z) * pairs)))
@@ -160,7 +177,7 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
 #'   `independent`.
 #' @noRd
 gp_functions <- function(object, at, pairs, vary_slope = FALSE) {
-  if (!is.null(object$effects)) { # all of (m, slope, e) together
+  if (!is.null(object$effects)) { # all of (m, slope, e) together; see gp_known_slope()
     size <- length(object$inducing) + object$effects$slopes + length(object$effects$effect)
     return(list(x = stats::rnorm(size * pairs), e = stats::rnorm(ncol(at$z) * pairs)))
   }
@@ -176,21 +193,29 @@ gp_functions <- function(object, at, pairs, vary_slope = FALSE) {
 #' Array N x K x 3
 #' @noRd
 gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
-  if (!is.null(object$offsets)) {
-    return(gp_interval_offsets(object, at, n_draws, level, vary_slope, dims, threads))
-  }
-  functions <- gp_functions(object, at, (n_draws + 1L) %/% 2L, vary_slope)
-  interval <- if (is.null(object$effects)) C_gp_interval else C_effects_interval
-  ends <- .Call(interval, object, at, functions, c(1 - level, 1 + level) / 2, threads)
   estimate <- gp_probs(object, at, "delta", threads = threads)
-  array(c(estimate, ends), c(dim(estimate), 3),
+  pairs <- (n_draws + 1L) %/% 2L
+  probs <- c(1 - level, 1 + level) / 2
+  out <- array(c(estimate, rep(0, 2 * length(estimate))), c(dim(estimate), 3),
     dimnames = c(dims, list(c("estimate", "lower", "upper"))))
+  if (!is.null(object$offsets)) {
+    gp_each_offsets(object, at, pairs, vary_slope, threads, function(rows, draws) {
+      out[rows, , 2:3] <<- .Call(C_draw_quantiles, draws, length(rows) * ncol(estimate), probs)
+    })
+    return(out)
+  }
+  if (!vary_slope) object <- gp_known_slope(object)
+  functions <- gp_functions(object, at, pairs, vary_slope)
+  interval <- if (is.null(object$effects)) C_gp_interval else C_effects_interval
+  out[, , 2:3] <- .Call(interval, object, at, functions, probs, threads)
+  out
 }
 
 #' Array N x K x n_draws
 #' @noRd
 gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
   pairs <- (n_draws + 1L) %/% 2L
+  if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
   draws <- if (is.null(object$effects)) C_gp_draws else C_effects_draws
   draws <- .Call(draws, object, at, functions, TRUE, threads)
@@ -208,26 +233,21 @@ gp_latent_rows <- function(object, at, threads) {
   list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = sweep(out$var, 2, object$offsets$var, "+"))
 }
 
-#' Intervals of a fit with offsets of many classes, in blocks of rows
+#' Draws of a fit with offsets of many classes, in blocks of rows
+#'
+#' @param use function(rows, draws) that takes the draws [n x k x 2 pairs] of these rows.
 #' @noRd
-gp_interval_offsets <- function(object, at, n_draws, level, vary_slope, dims, threads) {
-  pairs <- (n_draws + 1L) %/% 2L
+gp_each_offsets <- function(object, at, pairs, vary_slope, threads, use) {
   n <- nrow(at$z)
   k <- ncol(at$z)
   functions <- gp_functions(object, at, pairs, vary_slope)
-  seed <- stats::rnorm(k * pairs) # the offsets of a draw are the same in all rows
-  e <- sqrt(object$offsets$var) * matrix(seed, k)
-  both <- object$offsets$mean + matrix(rbind(e, -e), k)
-  out <- array(0, c(n, k, 3), c(dims, list(c("estimate", "lower", "upper"))))
-  out[, , 1] <- gp_probs(object, at, "delta", threads = threads)
+  both <- gp_offset_draws(object, pairs) # those of a draw are the same in all rows
   block <- max(1L, as.integer(4e6 / (2 * k * pairs)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
     part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
     draws <- .Call(C_gp_draws, object, part, functions, TRUE, threads)
-    draws <- .Call(C_offsets_apply, draws, both, length(rows))
-    out[rows, , 2:3] <- .Call(C_draw_quantiles, draws, length(rows) * k, c(1 - level, 1 + level) / 2)
+    use(rows, .Call(C_offsets_apply, draws, both, length(rows)))
   }
-  out
 }
 
 #' At the mean of the posterior: for looks at the calibration rows themselves, which need no more

@@ -97,6 +97,18 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   return set_covariance(t);
 }
 
+/* The slope's uncertainty grows with the score to three times what was seen and no
+ * further: beyond that the average would be that of slopes of either sign, for scores
+ * like those of a class that is ruled out. */
+#define HELD_SLOPE 3.0
+
+static void slope_column(const gpc_features *f, size_t count, const double *z,
+                         double *out) {
+  const double far = HELD_SLOPE * fmax(fabs(f->low), fabs(f->high));
+  for (size_t i = 0; i < count; i++)
+    out[i] = fmin(fmax(z[i], -far), far);
+}
+
 /* Scores, features and phi of the rows first .. first + rows. */
 static void read_rows(tables *t, size_t first, size_t rows) {
   const gpc_gp_fitted *process = &t->fit->process;
@@ -106,7 +118,7 @@ static void read_rows(tables *t, size_t first, size_t rows) {
       t->z[i + rows * j] = gpc_gp_score(t->data, first + i, j);
   gpc_basis_eval(&process->basis, count, t->z, t->a, t->rho);
   if (t->fit->slopes)
-    memcpy(t->a + count * t->m, t->z, count * sizeof(double));
+    slope_column(&t->fit->features, count, t->z, t->a + count * t->m);
   for (size_t i = 0; i < rows; i++) {
     for (size_t j = 0; j < k; j++)
       t->row[j] = t->z[i + rows * j];

@@ -118,12 +118,13 @@ hostile_weights <- function(n) {
 hostile_argument <- function(name) {
   good <- switch(name,
     input = c("auto", "probs", "logits"), mean = c("linear", "identity", "log", "auto"),
-    covariance = c("full", "diag"), center = c(TRUE, FALSE), floor = c(1e-3, 1e-8, 0.4, 0.6, 1e-300),
+    class_effects = c("auto", "none", "offset", "matrix"), matrix_classes = list(2, 5, 26, 1, 1e9),
+    softmax_classes = list(2, 5, 14, 1, 1e9), covariance = c("full", "diag"), center = c(TRUE, FALSE), floor = c(1e-3, 1e-8, 0.4, 0.6, 1e-300),
     inducing = list(2, 5, 16, 40, c(-1, 0, 1), c(0, 1e10), c(1, 1), 1001, c(1e300, -1e300)), optimize_inducing = c(TRUE, FALSE),
     hyper = list(c(variance = 1), c(lengthscale = 1), c(lengthscale = 1e-5), c(noise = 0), c(slope = 1), c(slope = -1),
-      c(variance = 1e300), c(variance = 1e-300), c(lengthscale = 1e10), list(slope = 2, noise = 1), c(1, 2), c(a = 1),
+      c(variance = 1e300), c(variance = 1e-300), c(lengthscale = 1e10), list(slope = 2, noise = 1), c(offset = 1), c(offset = 1e-300), c(matrix = 1e90), c(matrix = 0.1, softmax = 1), c(1, 2), c(a = 1),
       c(variance = NA), c(noise = 1e300), list(variance = "a"), list(variance = list(1)), c(slope = 1e300)),
-    control = list(gp_control(max_passes = 3), list(tol = 1), list(tol = 1, max_passes = 2, trace = NA)),
+    control = list(gp_control(max_passes = 3), gp_control(matrix_classes = 3), gp_control(softmax_classes = 2), list(tol = 1), list(tol = 1, max_passes = 2, trace = NA)),
     threads = list(1, 2, 64), tol = c(1e-10, 1e-3, 0.1), max_iter = c(1, 2, 100), max_passes = c(1, 50), trace = c(TRUE, FALSE),
     targets = c("smoothed", "raw"), scale = c("score", "logit"), params = c("abm", "am", "ab"),
     clip = c(1e-300, 1e-10, 0.1), interpolate = c(TRUE, FALSE), bins = list(1, 2, 15, 100, 1e6, 1e6 + 1, 2.5),
@@ -174,8 +175,11 @@ hostile_objects <- function() {
       fits <- suppressWarnings(c(fits, list(make(d$z, d$y), make(p, factor(letters[d$y])), make(p[, 2], d$y == 2),
         make(d$z[, 2], d$y == 2, input = "logits"))))
     }
-    hostile_cache$fits <- suppressWarnings(c(fits, list(calib_gp(p, d$y, mean = "log"), calib_gp(d$z, d$y,
-      center = FALSE, covariance = "diag", inducing = 10))))
+    effects <- lapply(c("none", "offset", "matrix"), function(e) calib_gp(d$z, d$y, class_effects = e))
+    many <- oracle_data(90, 30, seed = 9)
+    offsets <- calib_gp(many$z, factor(many$y, levels = 1:30), class_effects = "offset")
+    hostile_cache$fits <- suppressWarnings(c(fits, effects, list(offsets), list(calib_gp(p, d$y, mean = "log"),
+      calib_gp(d$z, d$y, center = FALSE, covariance = "diag", inducing = 10))))
     assign(".Random.seed", old, envir = globalenv())
   }
   hostile_cache$fits
@@ -192,6 +196,15 @@ spoil_object <- function(fit) {
   fields <- unclass(fit)
   at <- sample.int(length(fields), 1)
   value <- fields[[at]]
+  inner <- intersect(c("effects", "offsets"), names(fields))
+  if (length(inner) && is.list(fields[[inner[1]]]) && chance(0.3)) { # of the effects' own fields
+    part <- fields[[inner[1]]]
+    one <- sample.int(length(part), 1)
+    part[one] <- list(switch(sample.int(3, 1), hostile_junk(),
+      if (is.numeric(part[[one]])) flip_bits(part[[one]]), part[[one]][-1]))
+    fields[[inner[1]]] <- part
+    return(structure(fields, class = kind))
+  }
   switch(sample.int(9, 1),
     fields[at] <- list(hostile_junk()),
     fields <- fields[-at],

@@ -32,10 +32,10 @@ test_that("a few rows far out leave the map of the others alone", {
   set.seed(2)
   for (k in c(3, 40)) {
     d <- bent_data(500, k, bend = function(z) 0.7 * z + sin(z))
-    near <- calib_gp(d$scores, d$labels)
+    near <- shared_gp(d$scores, d$labels)
     d$scores[1:3, ] <- d$scores[1:3, ] * 1000
     d$labels[1:3] <- max.col(d$scores[1:3, ])
-    far <- calib_gp(d$scores, d$labels)
+    far <- shared_gp(d$scores, d$labels)
     expect_true(far$converged)
     expect_lt(diff(range(far$inducing)), 2 * diff(range(near$inducing)))
     p <- predict(near, d$scores[4:200, ])
@@ -88,13 +88,15 @@ test_that("rows without differences leave the few others their map", {
 test_that("no scale is too small or too large", {
   set.seed(3)
   d <- bent_data(300, 4)
-  fit <- calib_gp(d$scores, d$labels)
-  for (scale in 10^c(-140, -30, -9, 30, 140)) {
-    other <- calib_gp(d$scores * scale, d$labels)
-    expect_equal(other$elbo, fit$elbo, tolerance = 1e-8)
-    expect_equal(other$hyper[["slope"]] * scale, fit$hyper[["slope"]], tolerance = 1e-4)
-    expect_equal(unname(predict(other, d$scores * scale)), unname(predict(fit, d$scores)),
-      tolerance = 1e-4)
+  for (effects in c("none", "auto")) {
+    fit <- quiet_gp(d$scores, d$labels, class_effects = effects)
+    for (scale in 10^c(-140, -30, -9, 30, 140)) {
+      other <- quiet_gp(d$scores * scale, d$labels, class_effects = effects)
+      expect_equal(other$elbo, fit$elbo, tolerance = if (effects == "none") 1e-8 else 1e-6)
+      expect_equal(other$hyper[["slope"]] * scale, fit$hyper[["slope"]], tolerance = 1e-2)
+      expect_equal(unname(predict(other, d$scores * scale)), unname(predict(fit, d$scores)),
+        tolerance = if (effects == "none") 1e-4 else 1e-3)
+    }
   }
 })
 
@@ -140,7 +142,7 @@ test_that("a fit of few rows has converged when it says so, and its bound is the
     n <- sample(3:60, 1)
     d <- bent_data(n, sample(2:15, 1), spread = exp(rnorm(1, 1)))
     covariance <- sample(c("full", "diag"), 1)
-    fit <- suppressWarnings(calib_gp(d$scores, d$labels, covariance = covariance))
+    fit <- suppressWarnings(shared_gp(d$scores, d$labels, covariance = covariance))
     if (fit$status != "ok") next
     at <- gpcalib:::gp_bound(d$scores - rowMeans(d$scores), d$labels, fit$inducing, fit$q_mean,
       fit$q_cov, fit$hyper, covariance = covariance)

@@ -2,7 +2,7 @@ test_that("a bent map is found, and beats temperature scaling", {
   set.seed(1)
   cal <- bent_data(1500, 10)
   test <- bent_data(3000, 10)
-  gp <- calib_gp(cal$scores, cal$labels)
+  gp <- quiet_gp(cal$scores, cal$labels)
   temp <- calib_temperature(cal$scores, cal$labels)
   expect_true(gp$converged)
   gain <- log_loss(predict(temp, test$scores), test$labels) -
@@ -21,7 +21,7 @@ test_that("S satisfies its fixed point, and the point is stationary", {
   d <- bent_data(400, 5)
   z <- d$scores - rowMeans(d$scores)
   for (cov in c("full", "diag")) {
-    fit <- calib_gp(d$scores, d$labels, covariance = cov, control = gp_control(tol = 1e-9))
+    fit <- shared_gp(d$scores, d$labels, covariance = cov, control = gp_control(tol = 1e-9))
     b <- gpcalib:::gp_bound(z, d$labels, fit$inducing, fit$q_mean, fit$q_cov, fit$hyper,
       covariance = cov)
     expect_equal(b$elbo, fit$elbo, tolerance = 1e-8)
@@ -47,7 +47,7 @@ test_that("the bound is no lower than a general optimiser's", {
   set.seed(3)
   d <- bent_data(120, 4)
   z <- d$scores - rowMeans(d$scores)
-  fit <- calib_gp(d$scores, d$labels, mean = "identity", inducing = 8)
+  fit <- shared_gp(d$scores, d$labels, mean = "identity", inducing = 8)
   size <- length(fit$inducing)
   lower <- lower.tri(diag(size), TRUE)
   unpack <- function(x) {
@@ -87,23 +87,30 @@ test_that("integer weights are replication, and row and class order do not matte
   b <- calib_gp(d$scores[rows, ], d$labels[rows])
   expect_equal(a$elbo, b$elbo, tolerance = 1e-6)
   expect_equal(predict(a, d$scores), predict(b, d$scores), tolerance = 1e-4)
-  fit <- calib_gp(d$scores, d$labels)
+  fit <- quiet_gp(d$scores, d$labels)
   shuffle <- sample(200)
-  expect_equal(calib_gp(d$scores[shuffle, ], d$labels[shuffle])$elbo, fit$elbo, tolerance = 1e-7)
+  expect_equal(quiet_gp(d$scores[shuffle, ], d$labels[shuffle])$elbo, fit$elbo, tolerance = 1e-7)
   turn <- c(3, 1, 4, 2)
-  turned <- calib_gp(d$scores[, turn], match(as.integer(d$labels), turn))
+  turned <- quiet_gp(d$scores[, turn], match(as.integer(d$labels), turn))
   expect_equal(turned$elbo, fit$elbo, tolerance = 1e-7)
-  expect_equal(unname(predict(turned, d$scores[, turn])), unname(predict(fit, d$scores)[, turn]),
+  expect_equal(unname(predict(turned, d$scores[, turn], approx = "mean")),
+    unname(predict(fit, d$scores, approx = "mean")[, turn]), tolerance = 1e-4)
+  # the points that integrals over effects are taken at know an order of the classes
+  apart <- unname(predict(turned, d$scores[, turn])) - unname(predict(fit, d$scores)[, turn])
+  expect_lt(max(abs(apart)), 2e-3)
+  shared <- shared_gp(d$scores, d$labels)
+  turned <- shared_gp(d$scores[, turn], match(as.integer(d$labels), turn))
+  expect_equal(unname(predict(turned, d$scores[, turn])), unname(predict(shared, d$scores)[, turn]),
     tolerance = 1e-4)
 })
 
 test_that("scaled and shifted logits give the same fit under the linear mean", {
   set.seed(5)
   d <- bent_data(300, 5)
-  fit <- calib_gp(d$scores, d$labels)
+  fit <- quiet_gp(d$scores, d$labels)
   for (scale in c(1e-6, 1e3)) {
-    other <- calib_gp(d$scores * scale + rnorm(300), d$labels, input = "logits")
-    if (scale < 1) other <- calib_gp(d$scores * scale, d$labels, input = "logits")
+    other <- quiet_gp(d$scores * scale + rnorm(300), d$labels, input = "logits")
+    if (scale < 1) other <- quiet_gp(d$scores * scale, d$labels, input = "logits")
     expect_equal(other$elbo, fit$elbo, tolerance = 1e-5)
     expect_equal(unname(predict(other, d$scores * scale)), unname(predict(fit, d$scores)),
       tolerance = 1e-3)
@@ -113,10 +120,10 @@ test_that("scaled and shifted logits give the same fit under the linear mean", {
 test_that("no variance leaves the prior mean's softmax", {
   set.seed(6)
   d <- bent_data(100, 3)
-  fit <- calib_gp(d$scores, d$labels, mean = "identity", hyper = c(variance = 1e-12, noise = 0))
+  fit <- shared_gp(d$scores, d$labels, mean = "identity", hyper = c(variance = 1e-12, noise = 0))
   expect_equal(predict(fit, d$scores), predict(calib_none(d$scores, d$labels), d$scores),
     tolerance = 1e-6)
-  line <- calib_gp(d$scores, d$labels, hyper = c(variance = 1e-10, noise = 1e-12))
+  line <- shared_gp(d$scores, d$labels, hyper = c(variance = 1e-10, noise = 1e-12))
   temp <- calib_temperature(d$scores, d$labels)
   expect_equal(line$hyper[["slope"]], 1 / coef(temp)[["temperature"]], tolerance = 1e-3)
 })
@@ -124,11 +131,11 @@ test_that("no variance leaves the prior mean's softmax", {
 test_that("what is held stays, and threads change nothing", {
   set.seed(7)
   d <- bent_data(300, 30)
-  fit <- calib_gp(d$scores, d$labels, hyper = c(lengthscale = 2, slope = 0.7, variance = 0.5))
+  fit <- quiet_gp(d$scores, d$labels, hyper = c(lengthscale = 2, slope = 0.7, variance = 0.5))
   expect_equal(fit$hyper[c("variance", "lengthscale", "slope")],
     c(variance = 0.5, lengthscale = 2, slope = 0.7))
-  one <- calib_gp(d$scores, d$labels)
-  two <- calib_gp(d$scores, d$labels, threads = 2)
+  one <- quiet_gp(d$scores, d$labels)
+  two <- quiet_gp(d$scores, d$labels, threads = 2)
   fields <- setdiff(names(one), "call")
   expect_identical(one[fields], two[fields])
   expect_identical(predict(one, d$scores), predict(one, d$scores, threads = 2))
@@ -137,11 +144,11 @@ test_that("what is held stays, and threads change nothing", {
 test_that("the number of inducing inputs follows the lengthscale", {
   set.seed(8)
   d <- bent_data(3000, 6, bend = function(z) z + 2 * sin(4 * z))
-  fit <- calib_gp(d$scores, d$labels)
+  fit <- quiet_gp(d$scores, d$labels)
   expect_gt(length(fit$inducing), 16)
   expect_equal(length(calib_gp(d$scores, d$labels, inducing = 12)$inducing), 12)
   at <- seq(-4, 4, by = 1)
-  expect_equal(calib_gp(d$scores, d$labels, inducing = at)$inducing, at)
+  expect_equal(quiet_gp(d$scores, d$labels, inducing = at)$inducing, at)
 })
 
 test_that("the paper's configuration is one call", {
@@ -168,8 +175,8 @@ test_that("mean = \"auto\" takes the highest bound and says so", {
 
 test_that("the floor is chosen by the bound", {
   d <- rain_nyc[rain_nyc$part == "calibration", ]
-  fit <- calib_gp(d$prob, d$rain)
-  tried <- vapply(10^-(2:8), function(f) calib_gp(d$prob, d$rain, floor = f)$elbo, 0)
+  fit <- shared_gp(d$prob, d$rain)
+  tried <- vapply(10^-(2:8), function(f) shared_gp(d$prob, d$rain, floor = f)$elbo, 0)
   expect_gte(fit$elbo, max(tried) - 1e-3)
   expect_false(is.null(fit$floor))
   expect_null(calib_gp(letters_nn$cal$scores, letters_nn$cal$labels)$floor)
@@ -235,7 +242,7 @@ test_that("separated data stop at the limit, with a warning", {
 test_that("outlying rows do not spoil the rest", {
   set.seed(11)
   d <- bent_data(1000, 6)
-  plain <- calib_gp(d$scores, d$labels)
+  plain <- quiet_gp(d$scores, d$labels)
   far <- d
   far$scores[1:3, ] <- far$scores[1:3, ] * 1000
   far$labels[1:3] <- levels(d$labels)[max.col(far$scores[1:3, ])]
@@ -303,5 +310,8 @@ test_that("print and summary say what was done", {
   expect_named(coef(fit), c("variance", "lengthscale", "noise", "slope"))
   expect_equal(nrow(glance(fit)), 1)
   expect_true(all(c("elbo", "passes", "edf") %in% names(glance(fit))))
-  expect_lt(as.numeric(object.size(fit)), 20000)
+  # (v, slope, effects) have a joint covariance, of which half is kept
+  each <- length(fit$inducing) + 1 + length(fit$effects$effect)
+  expect_lt(as.numeric(object.size(fit)), 30000 + 8 * each * (each + 1) / 2)
+  expect_lt(as.numeric(object.size(shared_gp(letters_nn$cal$scores, letters_nn$cal$labels))), 20000)
 })

@@ -1,6 +1,6 @@
 fit_bent <- function(n = 300, k = 5, ...) {
   d <- bent_data(n, k)
-  c(d, list(fit = calib_gp(d$scores, d$labels, ...)))
+  c(d, list(fit = quiet_gp(d$scores, d$labels, ...)))
 }
 
 # The exact answer for one row by brute force over its joint Gaussian.
@@ -16,7 +16,7 @@ brute <- function(fit, z, draws = 20000) {
 test_that("the mean approximation is the softmax of the posterior mean", {
   set.seed(1)
   for (k in c(3, 40, 300)) {
-    d <- fit_bent(200, k)
+    d <- fit_bent(200, k, class_effects = "none")
     p <- predict(d$fit, d$scores, approx = "mean")
     for (n in c(1, 17, 200)) {
       z <- d$scores[n, ] - mean(d$scores[n, ])
@@ -29,7 +29,7 @@ test_that("the mean approximation is the softmax of the posterior mean", {
 test_that("delta is the second-order expansion, and close to the truth", {
   set.seed(2)
   for (k in c(4, 200)) { # few scores, and by way of the nodes
-    d <- fit_bent(2000, k)
+    d <- fit_bent(2000, k, class_effects = "none")
     p <- predict(d$fit, d$scores)
     expect_equal(unname(rowSums(p)), rep(1, 2000), tolerance = 1e-8)
     expanded <- moved <- 0
@@ -56,7 +56,7 @@ test_that("two classes agree with one-dimensional quadrature", {
   set.seed(3)
   z <- rnorm(300, sd = 3)
   y <- runif(300) < plogis(z / 2 + sin(z))
-  fit <- calib_gp(z, y, input = "logits")
+  fit <- shared_gp(z, y, input = "logits")
   new <- c(-20, -3, 0, 0.5, 2, 8, 30)
   p <- suppressWarnings(predict(fit, new))
   for (i in seq_along(new)) {
@@ -197,7 +197,7 @@ test_that("a class ruled out in one row moves no other, and leaves the rest of i
   set.seed(12)
   d <- bent_data(400, 5)
   for (center in c(TRUE, FALSE)) {
-    fit <- calib_gp(d$scores, d$labels, center = center)
+    fit <- quiet_gp(d$scores, d$labels, center = center)
     new <- d$scores[1:20, ]
     before <- predict(fit, new)
     new[3, 2] <- -Inf
@@ -228,11 +228,13 @@ test_that("rows too uncertain for the expansion are integrated well", {
 test_that("and so they are with many inducing inputs", {
   set.seed(1)
   d <- bent_data(60, 10, spread = 3)
-  fit <- suppressWarnings(calib_gp(d$scores, d$labels, inducing = 250,
-    hyper = c(variance = 2, lengthscale = 3)))
   new <- matrix(rnorm(200, sd = 9), 20)
-  exact <- suppressWarnings(predict(fit, new, approx = "mc", n_draws = 4e4))
-  expect_lt(max(abs(suppressWarnings(predict(fit, new)) - exact)), 5e-3)
+  for (effects in c("none", "matrix")) { # effects have fewer points to integrate over
+    fit <- suppressWarnings(calib_gp(d$scores, d$labels, inducing = 250, class_effects = effects,
+      hyper = c(variance = 2, lengthscale = 3)))
+    exact <- suppressWarnings(predict(fit, new, approx = "mc", n_draws = 4e4))
+    expect_lt(max(abs(suppressWarnings(predict(fit, new)) - exact)), if (effects == "none") 5e-3 else 1e-2)
+  }
 })
 
 test_that("intervals of many classes need little memory at a time", {
@@ -248,7 +250,7 @@ test_that("intervals know that the slope was estimated", {
   set.seed(14)
   x <- rnorm(500, 0, 1.5)
   y <- factor(rbinom(500, 1, plogis(x)), 0:1)
-  fit <- calib_gp(cbind(0, 2 * x), y)
+  fit <- shared_gp(cbind(0, 2 * x), y)
   line <- calib_temperature(cbind(0, 2 * x), y)
   # where the process adds nothing, its slope is 1/T, and so is the standard error
   expect_lt(fit$hyper[["variance"]], 0.05)
@@ -262,7 +264,7 @@ test_that("intervals know that the slope was estimated", {
   expect_equal(unname(apply(draws[, 2, ], 1, quantile, 0.975)), unname(ends[, "upper"]),
     tolerance = 0.02)
   # a slope that is held is known
-  held <- calib_gp(cbind(0, 2 * x), y, hyper = c(slope = 0.5))
+  held <- shared_gp(cbind(0, 2 * x), y, hyper = c(slope = 0.5))
   expect_identical(held$slope_sd, 0)
   expect_lt(diff(predict(held, cbind(0, 4), type = "interval")[1, 2, 2:3]), 0.02)
 })
@@ -270,7 +272,7 @@ test_that("intervals know that the slope was estimated", {
 test_that("the slope's variance is that of the joint curvature", {
   set.seed(15)
   d <- bent_data(300, 4)
-  fit <- calib_gp(d$scores, d$labels)
+  fit <- shared_gp(d$scores, d$labels)
   z <- d$scores - rowMeans(d$scores)
   precision <- diag(c(rep(1, length(fit$inducing)), 0))
   for (n in seq_len(nrow(z))) {
@@ -366,7 +368,11 @@ test_that("arguments complain where they do not apply", {
   bad(vary_slope = TRUE)
   bad(approx = "mc", vary_slope = TRUE)
   expect_error(predict(fit, 0.4, level = 0.9), "`level` is only for type = \"interval\"", fixed = TRUE)
-  expect_equal(dim(predict(fit, 0.4, approx = "mc", n_draws = 10, independent = TRUE)), c(1, 2))
+  plain <- shared_gp(rain_nyc$prob[1:300], rain_nyc$rain[1:300])
+  expect_equal(dim(predict(plain, 0.4, approx = "mc", n_draws = 10, independent = TRUE)), c(1, 2))
+  expect_identical(fit$class_effects, "matrix")
+  expect_error(predict(fit, 0.4, approx = "mc", independent = TRUE), "effects of the classes",
+    class = "gpcalib_error_input")
   expect_equal(dim(predict(fit, 0.4, type = "draws", n_draws = 10, vary_slope = TRUE)), c(1, 2, 10))
   expect_equal(dim(predict(fit, 0.4, type = "interval", level = 0.5, vary_slope = FALSE)), c(1, 2, 3))
 })

@@ -175,9 +175,9 @@ hostile_objects <- function() {
       fits <- suppressWarnings(c(fits, list(make(d$z, d$y), make(p, factor(letters[d$y])), make(p[, 2], d$y == 2),
         make(d$z[, 2], d$y == 2, input = "logits"))))
     }
-    effects <- lapply(c("none", "offset", "matrix"), function(e) calib_gp(d$z, d$y, class_effects = e))
+    effects <- lapply(c("none", "offset", "matrix"), function(e) suppressWarnings(calib_gp(d$z, d$y, class_effects = e)))
     many <- oracle_data(90, 30, seed = 9)
-    offsets <- calib_gp(many$z, factor(many$y, levels = 1:30), class_effects = "offset")
+    offsets <- suppressWarnings(calib_gp(many$z, factor(many$y, levels = 1:30), class_effects = "offset"))
     hostile_cache$fits <- suppressWarnings(c(fits, effects, list(offsets), list(calib_gp(p, d$y, mean = "log"),
       calib_gp(d$z, d$y, center = FALSE, covariance = "diag", inducing = 10))))
     assign(".Random.seed", old, envir = globalenv())

@@ -11,7 +11,7 @@ geom_fit_text <- function(mapping, data, width, height, ...) {
     params = list(width = width, height = height, ...))
 }
 
-#' @importFrom ggplot2 ggproto GeomText
+#' @importFrom ggplot2 ggproto ggproto_parent GeomText
 GeomFitText <- ggproto("GeomFitText", GeomText,
   # No dots: ggplot2 would not look here for the parameters then.
   draw_panel = function(data, panel_params, coord, na.rm = FALSE, width = 1, height = 1) {

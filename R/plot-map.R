@@ -92,9 +92,10 @@ draw_map <- function(rows, shown, k, bands, base_size) {
     }) +
     ggplot2::geom_line(aes(colour = .data$fit, linetype = .data$fit), linewidth = 0.7 * pen,
       show.legend = length(fits) > 1) +
-    ggplot2::scale_colour_manual(values = pick(ink, length(fits)), breaks = fits) +
+    ggplot2::scale_colour_manual(values = pick(ink, length(fits)), breaks = fits, labels = legend_names(fits, base_size)) +
     scale_fill_manual(values = stats::setNames(pick(ink, length(fits)), fits), guide = "none") +
-    ggplot2::scale_linetype_manual(values = pick(strokes, length(fits)), breaks = fits) +
+    ggplot2::scale_linetype_manual(values = pick(strokes, length(fits)), breaks = fits,
+      labels = legend_names(fits, base_size)) +
     scale_x_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
     scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
@@ -104,10 +105,11 @@ draw_map <- function(rows, shown, k, bands, base_size) {
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL,
-      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands)
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, base_size = base_size)
     ) +
     picture_theme(base_size) +
-    legend_above(fits, c("colour", "linetype"))
+    legend_above(fits, c("colour", "linetype")) +
+    square_theme()
 }
 
 #' @rdname plot_map

@@ -33,6 +33,16 @@ picture_theme <- function(base_size) {
     )
 }
 
+#' For square panels with the diagonal at 45 degrees: a picture may be wider than they are, and what stands
+#' above and below them uses its width from the middle
+#'
+#' @param fixed whether the theme makes them square; see square_grid().
+#' @noRd
+square_theme <- function(fixed = TRUE) {
+  theme(aspect.ratio = if (fixed) 1, plot.caption = element_text(hjust = 0.5),
+    legend.justification = "centre")
+}
+
 #' Size of text in a panel, in the unit of geoms, as a share of the theme's
 #' @noRd
 text_size <- function(base_size, share = 0.72) share * base_size / ggplot2::.pt
@@ -89,13 +99,22 @@ in_panel <- function(rows, panel, names) {
 #' @param names of its entries; @param ... aesthetics that share it.
 #' @noRd
 legend_above <- function(names, aesthetics) {
-  # In the theme's smallest case a letter takes 3.4 points, a key 23, and 170 are left for both.
-  columns <- max(1, min(length(names), floor(170 / (3.4 * max(nchar(names)) + 23))))
-  guide <- ggplot2::guide_legend(ncol = columns)
+  # In the theme's smallest case a letter takes 3.4 points, a key 23, and 170 are left for both; but
+  # two rows are the most.
+  columns <- max(1, min(length(names), floor(170 / (3.4 * max(nchar(names)) + 23))), ceiling(length(names) / 2))
+  guide <- ggplot2::guide_legend(ncol = columns, byrow = TRUE)
   list(
     do.call(ggplot2::guides, stats::setNames(rep(list(guide), length(aesthetics)), aesthetics)),
     theme(legend.position = "top", legend.justification = "left")
   )
+}
+
+#' Names in a legend of two rows: with many of them they are shortened to fit
+#' @noRd
+legend_names <- function(names, base_size) {
+  columns <- ceiling(length(names) / 2)
+  if (columns < 3) return(names)
+  shorten(names, floor((if (base_size < 8) 45 else 90) / columns))
 }
 
 # Words -----------------------------------------------------------------------------------
@@ -106,9 +125,10 @@ say_percent <- function(x) paste0(say_plain(signif(100 * x, 3)), "%")
 say_level <- function(level) paste0(format(100 * level), "%")
 say_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
 
-#' Lines that fit a picture three inches wide in the smallest print of the theme
+#' Lines for the smallest print of the theme: they fit a picture four inches wide in its usual size, and
+#' one of three inches in the size 7 that is meant for it
 #' @noRd
-wrap_words <- function(..., width = 62) {
+wrap_words <- function(..., base_size = 9, width = if (base_size < 8) 82 else 88) {
   paste(strwrap(paste0(...), width), collapse = "\n")
 }
 
@@ -145,11 +165,18 @@ cut_common <- function(x) {
   paste0(if (start > 0) "...", substr(x, start + 1, size - end), if (end > 0) "...")
 }
 
-#' Panel titles that fit when `columns` panels stand side by side
+#' Panel titles that fit when `columns` panels stand side by side: on up to three lines, then shortened
 #' @noRd
 short_labels <- function(columns) {
-  most <- max(6, floor(40 / columns))
-  ggplot2::as_labeller(function(x) shorten(x, most))
+  most <- max(8, floor(44 / columns))
+  ggplot2::as_labeller(function(x) wrap_title(x, most))
+}
+
+wrap_title <- function(x, most, lines = 3) {
+  wrapped <- vapply(as.character(x), function(title) paste(strwrap(title, most + 1), collapse = "\n"), "")
+  fits <- vapply(strsplit(wrapped, "\n"), function(line) length(line) <= lines && all(nchar(line) <= most), NA)
+  short <- shorten(x, most)
+  ifelse(fits, wrapped, short)
 }
 
 # Lists of things to draw -----------------------------------------------------------------

@@ -12,10 +12,11 @@ diagonal <- function(pen) {
 bin_layers <- function(rows, pen, sized) {
   rows <- upper_panel(rows)
   rows$side <- ifelse(rows$gap > 0, "high", "low")
+  rows$shade <- gap_shade(rows$n)
   known <- rows[!is.na(rows$conf.low), ]
   list(
     geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = .data$confidence,
-      ymax = .data$observed, fill = .data$side), data = rows, alpha = 0.4),
+      ymax = .data$observed, fill = .data$side, alpha = .data$shade), data = rows),
     diagonal(pen),
     geom_linerange(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high),
       data = known, linewidth = 0.4 * pen),
@@ -26,6 +27,10 @@ bin_layers <- function(rows, pen, sized) {
     }
   )
 }
+
+#' Gaps of bins with few rows fade: they say little
+#' @noRd
+gap_shade <- function(n) 0.06 + 0.4 * n / (n + 10)
 
 curve_layers <- function(rows, bands, pen) {
   rows <- upper_panel(rows)
@@ -68,10 +73,12 @@ row_shares <- function(rows) {
   rows$n / as.vector(tapply(rows$n, group, sum)[group])
 }
 
-share_layer <- function(rows, pen) {
+#' @param length of the upper axis.
+#' @noRd
+share_layer <- function(rows, length, pen) {
   rows <- rows[rows$n > 0, ]
   share <- row_shares(rows)
-  rows$height <- below_height * share / max(share)
+  rows$height <- below_height * length * share / max(share)
   geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = 0, ymax = .data$height),
     data = in_panel(rows, 2, panel_names), fill = "grey65", colour = "white",
     linewidth = 0.2 * pen)
@@ -83,7 +90,7 @@ diagram_facets <- function(plan) {
   by <- if (plan$by_class) vars(.data$class) else if (plan$panels > 1) vars(.data$forecast)
   labeller <- short_labels(plan$columns)
   if (plan$histogram) {
-    facet_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free_y",
+    square_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free",
       switch = "y", labeller = ggplot2::labeller(.cols = labeller))
   } else if (plan$both) {
     facet_grid(rows = vars(.data$forecast), cols = by,
@@ -93,6 +100,23 @@ diagram_facets <- function(plan) {
   }
 }
 
+#' A grid with panels of different heights in which a unit is as long on both axes, so that the diagonal
+#' rises at 45 degrees
+#'
+#' Panels with free space are as large as their axes are long, in units that the two directions do not
+#' share unless the table of panels says so. A ratio set by the theme would be refused.
+#' @noRd
+square_grid <- function(...) ggproto(NULL, FacetSquare, params = facet_grid(...)$params)
+
+FacetSquare <- ggproto("FacetSquare", ggplot2::FacetGrid,
+  draw_panels = function(self, panels, layout, x_scales, y_scales, ranges, coord, data, theme, params) {
+    table <- ggproto_parent(ggplot2::FacetGrid, self)$draw_panels(panels, layout, x_scales, y_scales,
+      ranges, coord, data, theme, params)
+    table$respect <- TRUE
+    table
+  }
+)
+
 # The numbers in the corner ---------------------------------------------------------------
 
 corner_layer <- function(tables, rows, plan, base_size) {
@@ -101,11 +125,12 @@ corner_layer <- function(tables, rows, plan, base_size) {
   free <- vapply(seq_len(nrow(text)), function(i) {
     mine <- rows$forecast == text$forecast[i] &
       (is.na(text$class[i]) | rows$class %in% text$class[i])
-    free_corner(rows[mine, ])
+    free_corner(rows[mine, ], plan$low)
   }, "")
   above <- free == "above"
-  text$x <- ifelse(above, 0.02, 0.99)
-  text$y <- ifelse(above, 0.98, 0.03)
+  inside <- function(share) plan$low + (1 - plan$low) * share
+  text$x <- inside(ifelse(above, 0.02, 0.99))
+  text$y <- inside(ifelse(above, 0.98, 0.03))
   text$hjust <- as.numeric(!above)
   text$vjust <- as.numeric(above)
   # Half the panel's width would reach the diagonal where the numbers are lowest.
@@ -151,17 +176,18 @@ say_measure <- function(x) if (is.na(x)) "undefined" else say_three(x)
 
 #' Top left or bottom right: where less is drawn
 #' @noRd
-free_corner <- function(rows) {
+free_corner <- function(rows, least) {
+  inside <- function(share) least + (1 - least) * share
   low <- pmin(rows$observed, rows$confidence, rows$conf.low, na.rm = TRUE)
   high <- pmax(rows$observed, rows$confidence, rows$conf.high, na.rm = TRUE)
-  above <- sum(rows$lower < 0.45 & high > 0.68)
-  below <- sum(rows$upper > 0.55 & low < 0.32)
+  above <- sum(rows$lower < inside(0.45) & high > inside(0.68))
+  below <- sum(rows$upper > inside(0.55) & low < inside(0.32))
   if (below < above) "below" else "above"
 }
 
 # Words -----------------------------------------------------------------------------------
 
-diagram_labels <- function(tables, plan) {
+diagram_labels <- function(tables, plan, base_size) {
   event <- if (plan$type == "event") shorten(tables[[1]]$class[1], 20)
   labs(
     title = switch(plan$type,
@@ -177,11 +203,11 @@ diagram_labels <- function(tables, plan) {
       event = paste0("Probability of \"", event, "\"")
     ),
     y = if (plan$histogram) NULL else "Observed frequency",
-    caption = diagram_caption(tables, plan)
+    caption = diagram_caption(tables, plan, base_size)
   )
 }
 
-diagram_caption <- function(tables, plan) {
+diagram_caption <- function(tables, plan, base_size) {
   level <- attr(tables[[1]], "conf_level")
   percent <- if (!is.null(level)) say_level(level)
   counts <- vapply(tables, function(table) as.double(attr(table, "N")), 0)
@@ -205,9 +231,12 @@ diagram_caption <- function(tables, plan) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
     }, ".")
   } else {
-    paste0("Boxes: gap of stated and observed", if (!is.null(level)) {
-      paste0("; lines: pointwise ", percent, " intervals of the frequency")
-    }, ".")
+    paste0("Boxes: difference between mean probability and observed frequency, faint where a bin has few rows",
+      if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"), ".")
   }
-  wrap_words(rows, classes, how)
+  words <- if (plan$type == "confidence" && plan$method == "bins") {
+    paste0(" ", if (plan$columns > 2) "over, under" else "Over-, underconfidence",
+      ": mean confidence when wrong, mean doubt (1 - confidence) when right.")
+  }
+  wrap_words(rows, classes, how, words, base_size = base_size)
 }

@@ -128,6 +128,9 @@ draw_reliability <- function(tables, histogram, classes, base_size) {
   rows <- join_tables(lapply(tables, function(table) as.data.frame(table)[table$n > 0, ]))
   if (plan$method == "bins") rows <- widen_bins(rows)
   pen <- base_size / 10 # points and lines shrink with the text
+  limits <- c(plan$low, 1)
+  breaks <- if (plan$low > 0) pretty(limits, 4) else if (plan$columns > 2) c(0, 0.5, 1) else quarters
+  if (plan$low > 0) rows$conf.low <- pmax(rows$conf.low, plan$low)
   upper <- switch(plan$method,
     isotonic = curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen),
     smooth = smooth_layers(join_tables(lapply(tables, attr, "band")), pen),
@@ -139,21 +142,21 @@ draw_reliability <- function(tables, histogram, classes, base_size) {
   ggplot(rows) +
     diagram_facets(plan) +
     upper +
-    upper_extent(c(0, 1), c(0, 1), panel_names) +
+    upper_extent(limits, limits, panel_names) +
     corner_layer(tables, rows, plan, base_size) +
-    (if (plan$histogram) share_layer(spread, pen)) +
+    (if (plan$histogram) share_layer(spread, diff(limits), pen)) +
     scale_fill_manual(values = c(high = "#D55E00", low = "#0072B2"), guide = "none") +
+    ggplot2::scale_alpha_identity() +
     scale_size_area(max_size = 2.5 * pen, guide = "none") +
-    scale_x_continuous(limits = c(0, 1), breaks = if (plan$columns > 2) c(0, 0.5, 1) else quarters,
-      labels = say_plain, expand = c(0.02, 0.02)) +
+    scale_x_continuous(limits = limits, breaks = breaks, labels = say_plain, expand = c(0.02, 0.02)) +
     (if (plan$histogram) {
-      two_panel_scale(c(0, 1), quarters, max(row_shares(spread)), say_percent)
+      two_panel_scale(limits, breaks, max(row_shares(spread)), say_percent)
     } else {
-      scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
-        breaks = if (plan$columns > 2) c(0, 0.5, 1) else quarters)
+      scale_y_continuous(limits = limits, labels = say_plain, expand = c(0.02, 0.02), breaks = breaks)
     }) +
-    diagram_labels(tables, plan) +
-    picture_theme(base_size)
+    diagram_labels(tables, plan, base_size) +
+    picture_theme(base_size) +
+    square_theme(fixed = !plan$histogram)
 }
 
 quarters <- c(0, 0.25, 0.5, 0.75, 1)
@@ -196,7 +199,16 @@ diagram_plan <- function(tables, histogram, classes) {
   columns <- if (histogram || both) panels else ggplot2::wrap_dims(panels)[2]
   list(tables = tables, type = type, method = method, by_class = by_class, both = both,
     histogram = histogram, panels = panels, columns = columns, left_out = left_out,
-    largest = !is.character(classes))
+    largest = !is.character(classes), low = lowest_drawn(tables, type))
+}
+
+#' Where the axes begin: the confidence in one of two classes is at least 1/2, and half of the panel
+#' would be empty
+#' @noRd
+lowest_drawn <- function(tables, type) {
+  if (type != "confidence" || attr(tables[[1]], "K") != 2) return(0)
+  observed <- unlist(lapply(tables, function(table) table$observed[table$n > 0]))
+  floor(10 * min(0.5, observed)) / 10
 }
 
 #' Names of the classes to draw, largest first

@@ -114,7 +114,7 @@ legend_above <- function(names, aesthetics) {
 legend_names <- function(names, base_size) {
   columns <- ceiling(length(names) / 2)
   if (columns < 3) return(names)
-  shorten(names, floor((if (base_size < 8) 45 else 90) / columns))
+  shorten(names, floor((if (base_size < 8) 36 else 100) / columns))
 }
 
 # Words -----------------------------------------------------------------------------------

@@ -216,7 +216,7 @@ diagram_caption <- function(tables, plan, base_size) {
   }
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
-      if (plan$largest) ", those with the most rows", ". ")
+      if (!is.null(plan$chosen)) paste0(", those with the ", plan$chosen, " rows"), ". ")
   }
   kind <- attr(tables[[1]], "region")
   how <- if (plan$method == "isotonic") {

@@ -29,6 +29,8 @@
 #'   side.
 #' @param classes How many classes to draw at most, or their names. `NULL`: six, or three for
 #'   several forecasts.
+#' @param rarest Whether a number of classes means those with the fewest rows instead of those with the
+#'   most.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... For `plot_reliability()`: arguments of [reliability_table()], such as `type`, `bins`,
 #'   `method`, `event`, `band`, `conf_level`, `weights`, `groups` and `by` (a panel for each value). Otherwise
@@ -58,10 +60,10 @@
 #'   scale_x_continuous scale_y_continuous vars .data
 #' @export
 autoplot.reliability_table <- function(object, histogram = NULL, classes = NULL, base_size = 9,
-                                       ...) {
+                                       rarest = FALSE, ...) {
   check_dots_empty(...)
   parts <- attr(object, "parts")
-  draw_reliability(if (is.null(parts)) list(object) else parts, histogram, classes, base_size)
+  draw_reliability(if (is.null(parts)) list(object) else parts, histogram, classes, rarest, base_size)
 }
 
 #' @rdname autoplot.reliability_table
@@ -73,7 +75,8 @@ plot.reliability_table <- function(x, ...) {
 
 #' @rdname autoplot.reliability_table
 #' @export
-plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, base_size = 9) {
+plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, rarest = FALSE,
+                             base_size = 9) {
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
@@ -91,19 +94,22 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, b
   dots <- dots[setdiff(names(dots), names(each))]
   by_class <- isTRUE(dots$type %in% c("classwise", "top_label"))
   if (is.null(classes) && by_class) classes <- most_classes(length(forecasts))
-  if (by_class && length(forecasts) > 1 && is.numeric(classes)) {
+  rarest <- check_flag(rarest, "rarest")
+  chosen <- NULL
+  if (by_class && is.numeric(classes) && (rarest || length(forecasts) > 1)) {
     # The same classes for all; predicted ones may differ, true ones do not.
     first <- reliability_table(forecasts[[1]], each$labels[[1]], bins = 1, type = dots$type,
-      conf_level = NULL, classes = classes, weights = each$weights[[1]])
-    classes <- as.character(unique(first$class))
+      conf_level = NULL, weights = each$weights[[1]])
+    chosen <- drawn_classes(list(first), classes, dots$type, rarest)
   }
   # One after the other, each with draws of its own, in the caller's order.
   tables <- lapply(seq_along(forecasts), function(i) {
     own <- lapply(each, `[[`, i)
-    do.call(reliability_table, c(list(forecasts[[i]]), own, dots, list(classes = classes)))
+    kept <- list(classes = if (is.null(chosen)) classes else chosen)
+    do.call(reliability_table, c(list(forecasts[[i]]), own, dots, kept))
   })
   names(tables) <- names(forecasts)
-  draw_reliability(flatten_tables(tables), histogram, classes, base_size)
+  draw_reliability(flatten_tables(tables), histogram, classes, rarest, base_size)
 }
 
 #' Tables made with `by` as one table for each of its values
@@ -121,9 +127,9 @@ flatten_tables <- function(tables) {
 
 most_classes <- function(forecasts) if (forecasts > 1) 3L else 6L
 
-draw_reliability <- function(tables, histogram, classes, base_size) {
+draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
   base_size <- check_number(base_size, "base_size", 1, 100)
-  plan <- diagram_plan(tables, histogram, classes)
+  plan <- diagram_plan(tables, histogram, classes, check_flag(rarest, "rarest"))
   tables <- plan$tables
   rows <- join_tables(lapply(tables, function(table) as.data.frame(table)[table$n > 0, ]))
   if (plan$method == "bins") rows <- widen_bins(rows)
@@ -164,7 +170,7 @@ panel_names <- c("Observed", "Rows")
 
 #' What goes where: which classes, how many panels, whether there is a lower one
 #' @noRd
-diagram_plan <- function(tables, histogram, classes) {
+diagram_plan <- function(tables, histogram, classes, rarest) {
   type <- attr(tables[[1]], "type")
   method <- attr(tables[[1]], "method")
   if (is.null(type) || is.null(method)) {
@@ -174,7 +180,7 @@ diagram_plan <- function(tables, histogram, classes) {
   by_class <- type %in% c("classwise", "top_label")
   left_out <- 0L
   if (by_class) {
-    shown <- drawn_classes(tables, classes, type)
+    shown <- drawn_classes(tables, classes, type, rarest)
     left_out <- attr(tables[[1]], "K") - length(shown)
     tables <- lapply(tables, function(table) {
       table <- table[table$class %in% shown, ]
@@ -199,7 +205,7 @@ diagram_plan <- function(tables, histogram, classes) {
   columns <- if (histogram || both) panels else ggplot2::wrap_dims(panels)[2]
   list(tables = tables, type = type, method = method, by_class = by_class, both = both,
     histogram = histogram, panels = panels, columns = columns, left_out = left_out,
-    largest = !is.character(classes), low = lowest_drawn(tables, type))
+    chosen = if (!is.character(classes)) if (rarest) "fewest" else "most", low = lowest_drawn(tables, type))
 }
 
 #' Where the axes begin: the confidence in one of two classes is at least 1/2, and half of the panel
@@ -211,9 +217,9 @@ lowest_drawn <- function(tables, type) {
   floor(10 * min(0.5, observed)) / 10
 }
 
-#' Names of the classes to draw, largest first
+#' Names of the classes to draw, largest (or rarest) first
 #' @noRd
-drawn_classes <- function(tables, classes, type) {
+drawn_classes <- function(tables, classes, type, rarest) {
   table <- tables[[1]]
   present <- as.character(unique(table$class))
   if (is.null(classes)) classes <- most_classes(length(tables))
@@ -229,7 +235,7 @@ drawn_classes <- function(tables, classes, type) {
   }
   hits <- if (type == "top_label") table$n else ifelse(table$n > 0, table$n * table$observed, 0)
   sizes <- tapply(hits, factor(as.character(table$class), levels = present), sum)
-  shown <- present[order(-sizes)]
+  shown <- present[order(if (rarest) sizes else -sizes)]
   utils::head(shown, check_count(classes, "classes"))
 }
 

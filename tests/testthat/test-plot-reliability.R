@@ -221,3 +221,46 @@ test_that("diagrams look as they did", {
     by = rep(1:2, length.out = nrow(p))))
   vdiffr::expect_doppelganger("validation", autoplot(calib_validate(p, y, event = "b", conf_level = 0.9)))
 })
+
+test_that("a unit is as long on both axes, with the lower panel and without", {
+  p <- rain_nyc$prob
+  for (histogram in c(TRUE, FALSE)) {
+    grob <- ggplot2::ggplotGrob(plot_reliability(p, rain_nyc$rain, histogram = histogram))
+    expect_true(grob$respect)
+    at <- grob$layout[grepl("^panel", grob$layout$name), ][1, ]
+    expect_equal(as.numeric(grob$widths[at$l]), as.numeric(grob$heights[at$t]))
+  }
+})
+
+test_that("the confidence in one of two classes begins at a half, or where the lowest frequency is", {
+  p <- c(0.1, 0.2, 0.3, 0.7, 0.8, 0.9)
+  low <- function(y) lowest_drawn(list(reliability_table(p, y, type = "confidence", bins = 5)), "confidence")
+  expect_equal(low(c(0, 0, 0, 1, 1, 1)), 0.5)
+  expect_equal(low(c(0, 1, 1, 0, 0, 1)), 0)
+  expect_equal(lowest_drawn(list(reliability_table(p, c(0, 0, 0, 1, 1, 1))), "event"), 0)
+})
+
+test_that("gaps of bins with few rows are fainter", {
+  shade <- gap_shade(c(1, 10, 100, 1e4))
+  expect_true(all(diff(shade) > 0))
+  expect_lt(shade[1], 0.1)
+})
+
+test_that("the rarest classes are drawn when asked for, and the caption says so", {
+  set.seed(1)
+  y <- factor(rep(c("a", "b", "c", "d"), c(50, 5, 30, 2)), levels = c("a", "b", "c", "d"))
+  p <- matrix(rgamma(4 * 87, 1), 87, dimnames = list(NULL, levels(y)))
+  p <- p / rowSums(p)
+  shown <- function(...) levels(droplevels(plot_reliability(p, y, type = "classwise", classes = 2, ...)$data$class))
+  expect_setequal(shown(), c("a", "c"))
+  expect_setequal(shown(rarest = TRUE), c("b", "d"))
+  expect_match(plot_reliability(p, y, type = "classwise", classes = 2, rarest = TRUE)$labels$caption, "fewest rows")
+  table <- reliability_table(p, y, type = "classwise")
+  expect_setequal(levels(droplevels(autoplot(table, classes = 2, rarest = TRUE)$data$class)), c("b", "d"))
+  expect_error(plot_reliability(p, y, rarest = 2), class = "gpcalib_error_input")
+})
+
+test_that("titles of panels are put on lines before they are shortened", {
+  expect_equal(unname(wrap_title("Logistic regression", 13)), "Logistic\nregression")
+  expect_equal(unname(wrap_title("Unbreakablelongword", 9)), "Unb...ord")
+})

@@ -6,9 +6,16 @@ off_names <- c("class", "observed", "predicted", "errors")
 off_scores <- 5e5 # so many scores are predicted at most, in rows spread evenly over the data
 off_rows <- c(1000, 5000)
 
-# Named by print() when a class is off; the methods have an intercept for every class.
-shifting_methods <- c("calib_platt()", "calib_beta()")
-fixed_methods <- c("temperature", "gp") # these have none
+# Named by print() when a class is off: methods that can make a class more or less likely as a whole.
+shifting_methods <- "calib_gp(), calib_platt() and calib_beta()"
+
+#' What a fit that cannot do so is told
+#' @noRd
+say_shifting <- function(object) {
+  if (object$method == "temperature") return(paste("  this method cannot shift a class;", shifting_methods, "can"))
+  if (object$method != "gp" || !is.null(object$effects) || !is.null(object$offsets)) return(NULL)
+  "  class_effects = \"none\" cannot shift a class; the default does, and so do calib_platt() and calib_beta()"
+}
 
 #' The class whose mean prediction is farthest from its frequency on the calibration rows
 #'
@@ -49,13 +56,11 @@ say_off <- function(object) {
     paste0("class \"", object$classes[off[["class"]]], "\" is off on its own rows: mean prediction ",
       say(off[["predicted"]]), ", frequency ", say(off[["observed"]]), " (",
       format(off[["errors"]], digits = 2), " standard errors)"),
-    if (object$method %in% fixed_methods) {
-      paste0("  this method cannot shift a class; ", paste(shifting_methods, collapse = " and "), " can")
-    }
+    say_shifting(object)
   )
 }
 
-#' A map that is not increasing changes which class is the most likely one
+#' A map that is not increasing, or shifts classes, changes which class is the most likely one
 #' @noRd
 warn_changed <- function(object) {
   changed <- object$changed

@@ -116,9 +116,7 @@ predict.calibrator <- function(object, newdata, type = c("prob", "class", "inter
   if (type == "interval") {
     return(finish_interval(predict_interval(object, data, level, shift), object, data))
   }
-  probs <- predict_probs(object, data)
-  if (!is.null(shift)) probs <- apply_prior(probs, shift$from, shift$to)
-  finish_probs(probs, object, data, type)
+  finish_probs(shift_probs(predict_probs(object, data), shift), object, data, type)
 }
 
 finish_interval <- function(parts, object, data) {

@@ -242,8 +242,7 @@ warn_no_interval <- function(object) {
 #' @export
 #' @noRd
 predict_interval.calib_temperature <- function(object, data, level, shift) {
-  p <- predict_probs(object, data)
-  if (!is.null(shift)) p <- apply_prior(p, shift$from, shift$to)
+  p <- shift_probs(predict_probs(object, data), shift)
   n <- nrow(p)
   if (n == 0) return(list(estimate = p, lower = p, upper = p))
   floor <- temperature_floor(object)

@@ -19,6 +19,10 @@
 #'   some rows, and is for fits without class effects, as the paper's are.
 #' @param vary_slope For `"interval"` and `"draws"`: draw the slope of the linear prior mean as well,
 #'   or take it as known? With class effects it is drawn with them unless this says `FALSE`.
+#' @param prior Class frequencies of the new rows, where they differ from those of the calibration rows, as in
+#'   [predict.calibrator()]. Probabilities and their estimate in `"interval"` are corrected as everywhere: multiplied
+#'   by the ratio of new to old frequency, rows divided by their sum. `"draws"` are corrected draw by draw, and
+#'   the limits of `"interval"` are those of corrected draws. Not for `"latent"`.
 #' @param ... Must be empty, so that a misspelt argument is noticed. So is an argument that does not
 #'   apply, such as `level` without `type = "interval"`.
 #' @details
@@ -51,11 +55,11 @@ predict.calib_gp <- function(object, newdata,
                              type = c("prob", "class", "latent", "interval", "draws"),
                              approx = c("delta", "mean", "mc"), n_draws = NULL, level = 0.95,
                              independent = FALSE, vary_slope = type == "interval", ...,
-                             threads = 1) {
+                             prior = NULL, threads = 1) {
   check_dots_empty(...)
   object <- check_object(object)
   given <- c(approx = !missing(approx), n_draws = !is.null(n_draws), level = !missing(level),
-    independent = !missing(independent), vary_slope = !missing(vary_slope))
+    independent = !missing(independent), vary_slope = !missing(vary_slope), prior = !is.null(prior))
   type <- check_choice(type, c("prob", "class", "latent", "interval", "draws"), "type")
   approx <- check_choice(approx, c("delta", "mean", "mc"), "approx")
   check_applies(given, type, approx)
@@ -70,15 +74,21 @@ predict.calib_gp <- function(object, newdata,
   if (is.null(n_draws)) n_draws <- if (type %in% c("interval", "draws")) 1000 else 100
   n_draws <- check_count(n_draws, "n_draws", 2, 1e6)
   data <- prepare_newdata(object, newdata, threads)
+  shift <- check_shift(object, prior)
   dims <- list(data$rows, object$classes)
   if (nrow(data$scores) == 0) return(empty_prediction(object, dims, type, n_draws))
   at <- gp_newdata(object, data)
   warn_outside(at)
   switch(type,
     latent = lapply(gp_latent_rows(object, at, data$threads), `dimnames<-`, dims),
-    draws = gp_draws(object, at, n_draws, vary_slope, dims, data$threads),
-    interval = gp_interval(object, at, n_draws, level, vary_slope, dims, data$threads),
-    finish_probs(gp_probs(object, at, approx, n_draws, independent, data$threads), object, data, type)
+    draws = gp_draws_prior(object, at, n_draws, vary_slope, dims, data$threads, shift),
+    interval = if (is.null(shift)) {
+      gp_interval(object, at, n_draws, level, vary_slope, dims, data$threads)
+    } else {
+      gp_interval_prior(object, at, n_draws, level, vary_slope, dims, data$threads, shift)
+    },
+    finish_probs(shift_probs(gp_probs(object, at, approx, n_draws, independent, data$threads), shift),
+      object, data, type)
   )
 }
 
@@ -90,10 +100,11 @@ check_applies <- function(given, type, approx) {
   functions <- type %in% c("interval", "draws")
   mc <- probs && approx == "mc"
   applies <- c(approx = probs, n_draws = mc || functions, level = type == "interval",
-    independent = mc, vary_slope = functions)
+    independent = mc, vary_slope = functions, prior = probs || functions)
   only <- c(approx = "type = \"prob\" and \"class\"",
     n_draws = "approx = \"mc\" and type = \"interval\" and \"draws\"", level = "type = \"interval\"",
-    independent = "approx = \"mc\"", vary_slope = "type = \"interval\" and \"draws\"")
+    independent = "approx = \"mc\"", vary_slope = "type = \"interval\" and \"draws\"",
+    prior = "type = \"prob\", \"class\", \"interval\" and \"draws\"")
   wrong <- names(which(given & !applies[names(given)]))
   if (length(wrong)) stop_input(wrong[1], paste("is only for", only[[wrong[1]]]), "Leave it out.")
 }

@@ -18,6 +18,10 @@ apply_prior <- function(probs, from, to) {
   out$probs
 }
 
+#' The same, for what check_shift() returned
+#' @noRd
+shift_probs <- function(probs, shift) if (is.null(shift)) probs else apply_prior(probs, shift$from, shift$to)
+
 prior_ratio <- function(from, to) ifelse(to > 0, to / from, 0)
 
 #' What predict() is asked to do about class frequencies: NULL, or list(from, to)

@@ -121,3 +121,37 @@ test_that("calib_gp() keeps its class frequencies, and they can be estimated", {
   got <- estimate_prior(gp, d$p[rows, ])
   expect_lt(max(abs(got - tabulate(d$y[rows], 3) / 400)), 0.08)
 })
+
+test_that("calib_gp() takes a prior in every type but the latent one", {
+  to <- c(a = 0.6, b = 0.1, c = 0.3)
+  gp <- calib_gp(d$p, y)
+  new <- d$p[1:40, ]
+  bayes <- function(p) {
+    q <- p * rep(to / share, each = nrow(p))
+    q / rowSums(q)
+  }
+  want <- bayes(predict(gp, new))
+  expect_equal(predict(gp, new, prior = to), want, tolerance = 1e-12)
+  expect_equal(predict(gp, new, prior = rev(to)), want, tolerance = 1e-12)
+  expect_equal(predict(gp, new, prior = share), predict(gp, new), tolerance = 1e-12)
+  expect_identical(as.integer(predict(gp, new, "class", prior = to)), max.col(want, "first"))
+  plain <- with_seed(1, predict(gp, new, type = "draws", n_draws = 6))
+  drawn <- with_seed(1, predict(gp, new, type = "draws", n_draws = 6, prior = to))
+  expect_equal(drawn[, , 4], bayes(plain[, , 4]), tolerance = 1e-12)
+  got <- with_seed(1, predict(gp, new, type = "interval", prior = to))
+  expect_equal(got[, , 1], want, tolerance = 1e-12)
+  drawn <- with_seed(1, predict(gp, new, type = "draws", n_draws = 1000, vary_slope = TRUE, prior = to))
+  ends <- apply(drawn, 1:2, stats::quantile, c(0.025, 0.975))
+  expect_lt(max(abs(got[, , 2] - ends[1, , ]), abs(got[, , 3] - ends[2, , ])), 0.003)
+  expect_error(predict(gp, new, type = "latent", prior = to), "`prior`", class = "gpcalib_error_input")
+  expect_error(predict(gp, new, prior = c(1, 1, 1)), "`prior`", class = "gpcalib_error_input")
+
+  # Two classes: a shift of the log-odds, limits and all
+  two <- calib_gp(d$p[, 2], d$y == 2)
+  plain <- with_seed(1, predict(two, d$p[1:9, 2], type = "interval"))
+  moved <- with_seed(1, predict(two, d$p[1:9, 2], type = "interval", prior = 0.7))
+  shift <- stats::qlogis(0.7) - stats::qlogis(mean(d$y == 2))
+  expect_equal(moved[, 2, ], stats::plogis(stats::qlogis(plain[, 2, ]) + shift), tolerance = 1e-8)
+  expect_equal(moved[, 1, c(1, 3, 2)], 1 - moved[, 2, ], tolerance = 1e-12, ignore_attr = TRUE)
+  expect_equal(unname(moved[, , 1]), unname(predict(two, d$p[1:9, 2], prior = c(0.3, 0.7))), tolerance = 1e-12)
+})

@@ -140,30 +140,30 @@ check_forecast <- function(probs, labels, weights = NULL) {
 
 #' New scores for a fitted calibrator: its classes, its kind of input
 #' @noRd
-check_newdata <- function(object, newdata, threads = 1L) {
+check_newdata <- function(object, newdata, threads = 1L, arg = "newdata") {
   classes <- object$classes
   plain <- is.data.frame(newdata) && .row_names_info(newdata) < 0 # rows without names of their own
   if (is.data.frame(newdata)) newdata <- own_columns(object, newdata)
-  x <- as_score_matrix(newdata, "newdata")
+  x <- as_score_matrix(newdata, arg)
   rows <- rownames(x)
   if (plain) rows <- NULL
   if (max(2L, ncol(x)) != length(classes)) {
-    stop_input("newdata", paste0("has ", ncol(x), if (ncol(x) == 1) " column" else " columns",
+    stop_input(arg, paste0("has ", ncol(x), if (ncol(x) == 1) " column" else " columns",
       " but the calibrator has ", length(classes), " classes"),
       paste0("Give one column per class (", say_values(classes), ")."))
   }
   columns <- named_columns(x, classes)
   if (!is.null(columns)) {
     order <- match_columns(columns, classes)
-    if (is.null(order)) stop_names("newdata", columns, classes)
+    if (is.null(order)) stop_names(arg, columns, classes)
     if (!identical(order, seq_along(order))) x <- x[, order, drop = FALSE]
   }
-  single <- orient_column(x, classes, "newdata")
-  checked <- check_scores(single$x, object$input, "newdata", min_rows = 0, threads = threads,
+  single <- orient_column(x, classes, arg)
+  checked <- check_scores(single$x, object$input, arg, min_rows = 0, threads = threads,
     flip = single$flip, keep = if (object$method == "gp") c("max", "min", "sum"))
   if (object$input == "logits" && nrow(x) > 1 && ncol(x) > 1 &&
     looks_like_probs(checked$scan, FALSE)) {
-    warn_gpcalib("input", paste0("`newdata` looks like probabilities, but the calibrator was ",
+    warn_gpcalib("input", paste0("`", arg, "` looks like probabilities, but the calibrator was ",
       "fitted to logits."))
   }
   list(scores = checked$scores, scan = checked$scan, rows = rows)

@@ -82,6 +82,8 @@ SEXP r_skce_draw(SEXP forecast, SEXP kernel, SEXP width, SEXP seed, SEXP first,
                  SEXP count);
 SEXP r_skce_pairs(SEXP forecast, SEXP kernel, SEXP width);
 SEXP r_skce_distances(SEXP forecast, SEXP kernel, SEXP rows);
+/* r_monitor.c */
+SEXP r_monitor_sums(SEXP probs, SEXP labels, SEXP weights, SEXP edge, SEXP t, SEXP d);
 /* r_venn.c */
 SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights);
 
@@ -145,6 +147,7 @@ static const R_CallMethodDef calls[] = {
     CALL(skce_draw, 6),
     CALL(skce_pairs, 3),
     CALL(skce_distances, 3),
+    CALL(monitor_sums, 6),
     CALL(venn_fit, 4),
     {NULL, NULL, 0},
 };

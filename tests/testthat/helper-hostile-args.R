@@ -154,6 +154,8 @@ hostile_argument <- function(name) {
     prior = list(0.3, c(0.5, 0.5), c(0.2, 0.3, 0.5), c(a = 0.1, c = 0.2, b = 0.7), c(1, 0), c(0, 0, 1), c(0.5, 0.6), 1e-300),
     parm = list(1, "slope", "temperature", 99, character()), bandwidth = list(0.1, 1e-4, 2, 0),
     kernel = c("laplace", "gaussian"), reference = list(NULL, 1, "one", "climatology", 5),
+    period = list("a", 1:20, NA, Sys.Date(), factor("b"), NULL), id = list(1:20, letters, NA, NULL),
+    alternatives = list("bins", c("temperature", "offset"), "zzz", character(), c("bins", "bins")),
     scores = list(NULL, "log_loss", c("rps", "brier_score"), "auc"),
     list(NULL))
   if (chance(0.25)) hostile_junk() else pick_one(good)

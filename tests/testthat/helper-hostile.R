@@ -82,6 +82,16 @@ hostile_run <- function(plan) {
     tryCatch(hostile_draw(plot_mcbdsc(comparison)), gpcalib_error_input = identity)
     return(comparison$scores)
   }
+  if (what == "calib_monitor") {
+    monitor <- do.call(calib_monitor, plan$args, quote = TRUE)
+    print(summary(monitor))
+    if (!is.null(plan$args$probs)) monitor <- tryCatch(update(monitor, plan$args$probs, plan$args$labels,
+      restart = chance(0.5)), gpcalib_error = function(e) monitor)
+    if (nrow(monitor$path)) for (type in c("evidence", "scores", "reliability")) hostile_draw(autoplot(monitor, type))
+    print(suppressMessages(monitor + calib_monitor(classes = monitor$classes, alternatives = monitor$alternatives,
+      level = monitor$level)))
+    return(monitor)
+  }
   fun <- switch(what, predict = stats::predict, confint = stats::confint, coef = stats::coef, nobs = stats::nobs, logLik = stats::logLik,
     vcov = stats::vcov, print = print, summary = function(object, ...) print(summary(object, ...)),
     getExportedValue("gpcalib", what))
@@ -150,6 +160,7 @@ hostile_wrong <- function(plan, value, warned) {
     calib_test = if (!inherits(value, "htest") || !is.finite(value$p.value) || value$p.value < 0 || value$p.value > 1) {
       "no p-value"
     },
+    calib_monitor = if (anyNA(value$path) || !is.data.frame(tidy(value))) "no e-values",
     compare_forecasts = if (anyNA(value$score) || any(is.infinite(value$score)) && !told("infinite")) {
       "silently no score"
     },
@@ -209,4 +220,4 @@ hostile_wrong_fit <- function(fit) {
   if (!is.null(wrong)) paste("a fit that predicts", wrong)
 }
 
-hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy")
+hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy", "calib_monitor")

@@ -1,0 +1,193 @@
+# What a monitor has to say: computed from its sums, never from rows.
+
+#' The part of the sums of some periods, added up or one row each
+#' @noRd
+monitor_sums <- function(monitor, part, rows = seq_along(monitor$period)) {
+  monitor$sums[rows, monitor_part(length(monitor$classes), part), drop = FALSE]
+}
+
+#' 1/temperature that fits best: the maximum of a spline through the log likelihood ratios of the grid
+#'
+#' NA where nothing is known, where the maximum is at an end, or beyond.
+#' @noRd
+monitor_slope <- function(ratios) {
+  t <- c(monitor_t$value, 0)
+  value <- c(ratios, 0)
+  if (!all(is.finite(value)) || all(value == 0)) return(NA_real_)
+  order <- order(t)
+  t <- t[order]
+  value <- value[order]
+  best <- which.max(value)
+  if (best %in% c(1L, length(t))) return(NA_real_)
+  curve <- stats::splinefun(t, value, "natural")
+  exp(stats::optimize(curve, t[best + c(-1, 1)], maximum = TRUE, tol = 1e-6)$maximum)
+}
+
+#' @rdname calib_monitor
+#' @export
+tidy.calib_monitor <- function(x, ...) {
+  x <- check_monitor(x, "x")
+  total <- monitor_sums(x, "total")
+  colnames(total) <- monitor_totals
+  n <- total[, "weight"]
+  share <- function(a, b) ifelse(b > 0, a / b, NaN)
+  loss <- ifelse(total[, "impossible"] > 0, Inf, share(total[, "loss"], n))
+  table <- data.frame(
+    period = x$period, run = x$period_run, n = n, log_loss = loss,
+    brier = share(total[, "brier"], n) / if (length(x$classes) == 2) 2 else 1,
+    accuracy = share(total[, "hits"], n), confidence = share(total[, "conf"], n),
+    overconfidence = share(total[, "over"], n - total[, "hits"]),
+    underconfidence = share(total[, "under"], total[, "hits"]),
+    slope = apply(monitor_sums(x, "temperature"), 1, monitor_slope)
+  )
+  if (length(x$classes) == 2) {
+    table$oe <- share(monitor_sums(x, "observed")[, 2], monitor_sums(x, "expected")[, 2])
+  }
+  row.names(table) <- NULL
+  table
+}
+
+#' @rdname calib_monitor
+#' @export
+glance.calib_monitor <- function(x, ...) {
+  x <- check_monitor(x, "x")
+  e <- log_e_values(x)
+  data.frame(classes = length(x$classes), periods = length(x$period), run = x$run, fed = x$fed,
+    waiting = length(x$waiting$id), nobs = sum(x$sums[, 1]), e_value = exp(e[[1]]), alarm = alarm_at(x) > 0)
+}
+
+#' The rows of the path that belong to a run
+#' @noRd
+run_path <- function(monitor, run = monitor$run) monitor$path[monitor$path[, 1] == run, , drop = FALSE]
+
+#' The first look of the current run at which the mean (or another column) reached 1/level; 0 for none
+#' @noRd
+alarm_at <- function(monitor, column = 4L, path = run_path(monitor)) {
+  at <- which(path[, column] >= -log(monitor$level))
+  if (length(at)) at[1] else 0L
+}
+
+#' @rdname calib_monitor
+#' @export
+summary.calib_monitor <- function(object, ...) {
+  object <- check_monitor(object)
+  path <- run_path(object)
+  columns <- 3L + seq_len(1L + length(object$alternatives))
+  now <- log_e_values(object)
+  alarm <- vapply(columns, function(column) alarm_at(object, column, path), 0L)
+  evidence <- data.frame(
+    alternative = c("mean", object$alternatives), e_value = unname(exp(now)),
+    highest = exp(vapply(columns, function(column) max(0, path[, column]), 0)),
+    alarm = ifelse(alarm > 0, object$period[path[pmax(alarm, 1), 2]], NA_character_)
+  )
+  here <- object$period_run == object$run
+  structure(list(monitor = object, evidence = evidence, lost = when_lost(object, path, alarm[1]),
+    slope = monitor_slope(colSums(monitor_sums(object, "temperature", here))), periods = tidy(object)),
+    class = "summary.calib_monitor")
+}
+
+#' The period after the lowest e-value before the alarm; the first one if it only rose
+#' @noRd
+when_lost <- function(monitor, path, alarm) {
+  if (alarm == 0) return(NA_character_)
+  before <- c(0, path[seq_len(alarm), 4])
+  low <- which.min(before[-length(before)])
+  monitor$period[path[low, 2]]
+}
+
+say_e <- function(x) ifelse(x > 1e6, format(x, digits = 2), formatC(x, digits = 3, format = "fg", flag = "#"))
+
+#' @rdname calib_monitor
+#' @export
+print.calib_monitor <- function(x, ...) {
+  x <- check_monitor(x, "x")
+  one <- glance(x)
+  cat("<calib_monitor> ", one$classes, " classes, ", say_count(one$periods, "period"), ", ",
+    format(one$nobs, big.mark = ",", digits = 15), " labelled rows",
+    if (one$waiting) paste0(", ", one$waiting, " waiting for their label"), "\n", sep = "")
+  if (x$run > 1) cat("  run ", x$run, ": begun anew ", say_count(x$run - 1L, "time"), "\n", sep = "")
+  if (!one$nobs) {
+    cat("  nothing seen yet\n")
+    return(invisible(x))
+  }
+  cat("  e-value against calibration ", say_e(one$e_value), ", alarm at ", format(1 / x$level, digits = 3), ": ",
+    sep = "")
+  path <- run_path(x)
+  at <- alarm_at(x)
+  if (at > 0) {
+    cat("raised in period ", x$period[path[at, 2]], "\n", sep = "")
+  } else {
+    cat("not raised\n")
+  }
+  if (x$impossible > 0) cat("  labels of probability 0 occurred: the forecast cannot be calibrated\n")
+  invisible(x)
+}
+
+#' @export
+print.summary.calib_monitor <- function(x, ...) {
+  print(x$monitor)
+  if (!nrow(x$periods)) return(invisible(x))
+  cat("\nEvidence of run ", x$monitor$run, ":\n", sep = "")
+  shown <- x$evidence
+  shown$e_value <- say_e(shown$e_value)
+  shown$highest <- say_e(shown$highest)
+  print(shown, row.names = FALSE)
+  if (!is.na(x$lost)) cat("Calibration was lost in or after period ", x$lost, "\n", sep = "")
+  if (is.finite(x$slope)) {
+    cat("Slope of the run ", format(x$slope, digits = 3), if (x$slope < 1) " (below 1: overconfident)" else
+      " (above 1: underconfident)", "\n", sep = "")
+  }
+  cat("\nPeriods:\n")
+  print(utils::tail(x$periods, 12), row.names = FALSE, digits = 3)
+  if (nrow(x$periods) > 12) cat("the last 12 of ", nrow(x$periods), ": see tidy()\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname calib_monitor
+#' @export
+nobs.calib_monitor <- function(object, ...) sum(check_monitor(object)$sums[, 1])
+
+#' @rdname calib_monitor
+#' @export
+Ops.calib_monitor <- function(e1, e2) {
+  if (.Generic != "+" || missing(e2)) {
+    stop_input("e1", paste0("is a monitor, and `", .Generic, "` means nothing for it"), "Monitors can be added with +.")
+  }
+  a <- check_monitor(e1, "e1")
+  b <- check_monitor(e2, "e2")
+  for (part in c("classes", "alternatives", "level", "run")) {
+    if (!identical(a[[part]], b[[part]])) {
+      stop_input("e2", paste0("has another `", part, "` than `e1`"), "Such monitors cannot be added.")
+    }
+  }
+  both <- intersect(a$waiting$id, b$waiting$id)
+  if (length(both)) {
+    stop_input("e2", paste0("waits for labels under the same id as `e1`: ", say_values(both, 3)),
+      "Give rows an id that no other machine gives.")
+  }
+  merge_monitors(a, b)
+}
+
+merge_monitors <- function(a, b) {
+  key <- function(x) paste(x$period_run, x$period)
+  at <- match(key(b), key(a))
+  new <- is.na(at)
+  at[new] <- length(a$period) + seq_len(sum(new))
+  a$period <- c(a$period, b$period[new])
+  a$period_run <- c(a$period_run, b$period_run[new])
+  sums <- rbind(a$sums, matrix(0, sum(new), ncol(a$sums)))
+  sums[at, ] <- sums[at, ] + b$sums
+  a$sums <- sums
+  a$evidence <- a$evidence + b$evidence
+  a$impossible <- a$impossible + b$impossible
+  a$fed <- a$fed + b$fed
+  a$batches <- a$batches + b$batches
+  a$waiting <- list(probs = rbind(a$waiting$probs, b$waiting$probs), id = c(a$waiting$id, b$waiting$id),
+    period = c(a$waiting$period, at[b$waiting$period]), weight = c(a$waiting$weight, b$waiting$weight))
+  if (nrow(a$path) || nrow(b$path)) {
+    message("The sums and the evidence were added. The path of e-values was not: in which order the rows of the ",
+      "two monitors came is not known. It goes on from here.")
+  }
+  a$path <- a$path[0, , drop = FALSE]
+  if (length(a$period)) add_look(a, length(a$period)) else a
+}

@@ -1,0 +1,90 @@
+#' Pictures of a monitor
+#'
+#' @param object A monitor made by [calib_monitor()].
+#' @param type `"evidence"`: the e-value after every batch, with the line at which the alarm is raised;
+#'   `"scores"`: log loss, Brier score, accuracy with mean confidence, and slope by period; `"reliability"`:
+#'   observed against forecast frequencies in ten bins, by period.
+#' @param periods For `"reliability"`: into how many groups of successive periods to divide.
+#' @param base_size Size of the text.
+#' @param ... Must be empty.
+#' @return A ggplot.
+#' @examples
+#' rain <- rain_nyc[order(rain_nyc$time), ]
+#' m <- calib_monitor(pmax(rain$prob, 0.005), rain$rain, period = format(rain$time, "%Y-%m"))
+#' autoplot(m)
+#' autoplot(m, "reliability")
+#' @export
+autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "reliability"), periods = 4,
+                                   base_size = 11, ...) {
+  check_dots_empty(...)
+  object <- check_monitor(object)
+  type <- check_choice(type, c("evidence", "scores", "reliability"), "type")
+  periods <- check_count(periods, "periods", 1, 100)
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  if (!nrow(object$path)) stop_input("object", "has seen nothing yet", "Feed it with update().")
+  plot <- switch(type, evidence = plot_evidence(object), scores = plot_monitor_scores(object),
+    reliability = plot_monitor_reliability(object, periods))
+  plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom")
+}
+
+plot_evidence <- function(monitor) {
+  path <- monitor$path
+  names <- c("mean", monitor$alternatives)
+  ceiling <- log(1e12) # beyond that nobody needs to know; infinite values end there too
+  table <- data.frame(
+    look = rep(seq_len(nrow(path)), length(names)), run = rep(path[, 1], length(names)),
+    alternative = factor(rep(names, each = nrow(path)), names),
+    e = exp(pmin(pmax(as.vector(path[, -(1:3)]), -ceiling), ceiling))
+  )
+  breaks <- unique(round(seq(1, nrow(path), length.out = min(8, nrow(path)))))
+  ggplot2::ggplot(table, ggplot2::aes(.data$look, .data$e, colour = .data$alternative,
+    group = interaction(.data$run, .data$alternative))) +
+    ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
+    ggplot2::geom_hline(yintercept = 1 / monitor$level, linetype = "dashed", colour = "firebrick") +
+    ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean")) + ggplot2::geom_point(size = 0.8) +
+    ggplot2::scale_discrete_manual("linewidth", values = c("FALSE" = 0.4, "TRUE" = 1), guide = "none") +
+    ggplot2::scale_y_log10() +
+    ggplot2::scale_x_continuous(breaks = breaks, labels = monitor$period[path[breaks, 2]]) +
+    ggplot2::labs(x = NULL, y = "e-value", colour = NULL,
+      caption = paste0("dashed: alarm at 1/", format(monitor$level)))
+}
+
+plot_monitor_scores <- function(monitor) {
+  table <- tidy(monitor)
+  shown <- c(log_loss = "log loss", brier = "Brier score", accuracy = "accuracy", confidence = "accuracy",
+    slope = "slope")
+  long <- do.call(rbind, lapply(names(shown), function(name) {
+    data.frame(at = seq_len(nrow(table)), run = table$run, measure = shown[[name]],
+      what = if (name == "confidence") "mean confidence" else "observed", value = table[[name]])
+  }))
+  long <- long[is.finite(long$value), ]
+  long$measure <- factor(long$measure, unique(shown))
+  breaks <- unique(round(seq(1, nrow(table), length.out = min(8, nrow(table)))))
+  ggplot2::ggplot(long, ggplot2::aes(.data$at, .data$value, linetype = .data$what,
+    group = interaction(.data$run, .data$what))) +
+    ggplot2::geom_line() + ggplot2::geom_point(size = 0.8) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
+    ggplot2::scale_x_continuous(breaks = breaks, labels = table$period[breaks]) +
+    ggplot2::labs(x = NULL, y = NULL, linetype = NULL)
+}
+
+plot_monitor_reliability <- function(monitor, groups) {
+  bins <- length(monitor_edges) + 1L
+  n <- length(monitor$period)
+  group <- ceiling(seq_len(n) * min(groups, n) / n)
+  table <- do.call(rbind, lapply(unique(group), function(g) {
+    rows <- which(group == g)
+    sums <- matrix(colSums(monitor_sums(monitor, "bin", rows)), bins)
+    ends <- unique(monitor$period[range(rows)])
+    data.frame(group = paste(ends, collapse = " to "), n = sums[, 1], forecast = sums[, 2] / sums[, 1],
+      observed = sums[, 3] / sums[, 1])
+  }))
+  table <- table[table$n > 0, ]
+  table$group <- factor(table$group, unique(table$group))
+  event <- if (length(monitor$classes) == 2) monitor$classes[2] else "the most likely class"
+  ggplot2::ggplot(table, ggplot2::aes(.data$forecast, .data$observed)) +
+    ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line() +
+    ggplot2::geom_point(ggplot2::aes(size = .data$n)) + ggplot2::scale_size_area(max_size = 4) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$group)) + ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
+    ggplot2::labs(x = paste("probability of", event), y = "observed frequency", size = "rows")
+}

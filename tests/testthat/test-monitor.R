@@ -1,0 +1,174 @@
+# Forecasts watched over time.
+
+test_that("e-values are those of forecasts written out", {
+  for (k in c(2, 3, 5)) {
+    d <- oracle_stream(60, k, k, 1.5)
+    m <- calib_monitor(d$p, d$y)
+    got <- summary(m)$evidence
+    expect_equal(got$e_value, unname(oracle_e_values(d$p, d$y)), tolerance = 1e-10)
+    expect_identical(got$alternative, c("mean", "temperature", "bins", "offset"))
+  }
+  d <- oracle_stream(40, 3, 9, 1.5)
+  w <- with_seed(1, sample(c(0, 0.5, 1, 2), 40, TRUE))
+  m <- calib_monitor(d$p, d$y, weights = w)
+  expect_equal(summary(m)$evidence$e_value, unname(oracle_e_values(d$p, d$y, w)), tolerance = 1e-10)
+  only <- calib_monitor(d$p, d$y, alternatives = "bins")
+  expect_equal(glance(only)$e_value, oracle_e_values(d$p, d$y)[["bins"]], tolerance = 1e-10)
+})
+
+test_that("the expectation of an e-value under calibration is 1", {
+  # all 2^4 outcomes of four rows, by hand
+  p <- cbind(1 - c(0.1, 0.4, 0.8, 0.97), c(0.1, 0.4, 0.8, 0.97))
+  outcomes <- as.matrix(expand.grid(rep(list(1:2), 4)))
+  e <- apply(outcomes, 1, function(y) exp(log_e_values(calib_monitor(p, y, classes = 1:2))))
+  chance <- apply(outcomes, 1, function(y) prod(p[cbind(1:4, y)]))
+  expect_equal(as.vector(e %*% chance), rep(1, 4), tolerance = 1e-12)
+  three <- oracle_stream(3, 3, 4)$p
+  outcomes <- as.matrix(expand.grid(rep(list(1:3), 3)))
+  e <- apply(outcomes, 1, function(y) exp(log_e_values(calib_monitor(three, y, classes = 1:3))))
+  chance <- apply(outcomes, 1, function(y) prod(three[cbind(1:3, y)]))
+  expect_equal(as.vector(e %*% chance), rep(1, 4), tolerance = 1e-12)
+})
+
+test_that("batches, their order and weights as rows do not change sums and evidence", {
+  d <- oracle_stream(90, 4, 2, 1.3)
+  whole <- calib_monitor(d$p, d$y, period = "all")
+  parts <- calib_monitor(classes = 1:4)
+  for (rows in list(61:90, 1:1, 2:60)) parts <- update(parts, d$p[rows, , drop = FALSE], d$y[rows], period = "all")
+  expect_equal(parts$sums, whole$sums)
+  expect_equal(parts$evidence, whole$evidence)
+  expect_identical(nrow(parts$path), 3L)
+  w <- with_seed(3, sample(0:3, 90, TRUE))
+  rows <- rep(seq_len(90), w)
+  expect_equal(calib_monitor(d$p, d$y, weights = w)$evidence, calib_monitor(d$p[rows, ], d$y[rows])$evidence)
+  expect_warning(calib_monitor(d$p, d$y, weights = rep(1.5, 90)), class = "gpcalib_warning_weights")
+})
+
+test_that("the table of periods is what the measures say", {
+  d <- oracle_stream(300, 3, 5, 1.4)
+  month <- rep(c("a", "b"), c(120, 180))
+  table <- tidy(calib_monitor(d$p, d$y, period = month))
+  expect_identical(table$period, c("a", "b"))
+  for (i in 1:2) {
+    rows <- month == table$period[i]
+    p <- d$p[rows, ]
+    y <- factor(d$y[rows], 1:3)
+    expect_equal(table$log_loss[i], log_loss(p, y))
+    expect_equal(table$brier[i], brier_score(p, y))
+    expect_equal(table$accuracy[i], class_accuracy(p, y))
+    expect_equal(table$overconfidence[i], overconfidence(p, y))
+    expect_equal(table$underconfidence[i], underconfidence(p, y))
+    expect_equal(abs(table$confidence[i] - table$accuracy[i]), confidence_gap(p, y))
+    expect_equal(table$slope[i], 1 / calib_temperature(p, y)$temperature, tolerance = 2e-3)
+  }
+  two <- oracle_stream(100, 2, 6)
+  table <- tidy(calib_monitor(two$p, two$y))
+  expect_equal(table$brier, brier_score(two$p, two$y))
+  expect_equal(table$oe, sum(two$y == 2) / sum(two$p[, 2]))
+})
+
+test_that("labels may come late, by number or by name", {
+  d <- oracle_stream(40, 3, 7)
+  y <- d$y
+  y[c(3, 17, 30)] <- NA
+  m <- calib_monitor(d$p[1:20, ], y[1:20], period = "a")
+  m <- update(m, d$p[21:40, ], y[21:40], period = "b")
+  expect_identical(glance(m)$waiting, 3L)
+  m <- update(m, labels = d$y[c(30, 3)], id = c(30, 3))
+  m <- update(m, labels = d$y[17], id = "17")
+  now <- calib_monitor(d$p, d$y, period = rep(c("a", "b"), each = 20))
+  expect_equal(m$sums, now$sums)
+  expect_equal(m$evidence, now$evidence)
+  expect_identical(glance(m)$waiting, 0L)
+  expect_error(update(m, labels = 1, id = 17), "wait for no label", class = "gpcalib_error_input")
+  expect_error(update(m, labels = 1), class = "gpcalib_error_input")
+  named <- calib_monitor(d$p, rep(NA, 40), id = paste0("row", 1:40), classes = 1:3)
+  expect_error(update(named, d$p[1, , drop = FALSE], NA, id = "row7"), "wait", class = "gpcalib_error_input")
+  named <- update(named, labels = d$y, id = paste0("row", 1:40))
+  expect_equal(named$evidence, now$evidence)
+})
+
+test_that("a restart begins the evidence anew, and late labels of the old run stay there", {
+  d <- oracle_stream(60, 2, 8, 2)
+  y <- d$y
+  y[1] <- NA
+  m <- calib_monitor(d$p[1:30, ], y[1:30], period = "a")
+  m <- update(m, d$p[31:60, ], d$y[31:60], period = "a", restart = TRUE)
+  fresh <- calib_monitor(d$p[31:60, ], d$y[31:60])
+  expect_equal(glance(m)$e_value, glance(fresh)$e_value)
+  expect_identical(tidy(m)$run, 1:2)
+  m <- update(m, labels = d$y[1], id = 1)
+  expect_equal(glance(m)$e_value, glance(fresh)$e_value)
+  expect_equal(tidy(m)$n, c(30, 30))
+})
+
+test_that("monitors of two machines add up", {
+  d <- oracle_stream(80, 3, 10, 1.2)
+  month <- rep(c("a", "b", "a", "c"), each = 20)
+  one <- calib_monitor(d$p[1:40, ], d$y[1:40], period = month[1:40])
+  two <- calib_monitor(d$p[41:80, ], c(NA, d$y[42:80]), period = month[41:80], id = paste0("m", 41:80))
+  expect_message(sum <- one + two, "path")
+  sum <- update(sum, labels = d$y[41], id = "m41")
+  whole <- calib_monitor(d$p, d$y, period = month)
+  expect_equal(sum$sums, whole$sums)
+  expect_equal(sum$evidence, whole$evidence)
+  expect_error(one + calib_monitor(classes = 1:2), "classes", class = "gpcalib_error_input")
+  expect_error(one - two, class = "gpcalib_error_input")
+  expect_error(one + 1, class = "gpcalib_error_input")
+})
+
+test_that("overconfidence is found, when it began is said, and an impossible label is infinite evidence", {
+  good <- oracle_stream(1000, 2, 11)
+  bad <- oracle_stream(1500, 2, 12, 2)
+  m <- calib_monitor(good$p, good$y, period = rep(1:5, each = 200))
+  expect_lt(glance(m)$e_value, 20)
+  for (i in 1:5) m <- update(m, bad$p[300 * (i - 1) + 1:300, ], bad$y[300 * (i - 1) + 1:300], period = 5 + i)
+  s <- summary(m)
+  expect_true(glance(m)$alarm)
+  expect_true(s$lost %in% c("5", "6", "7"))
+  expect_lt(s$slope, 1)
+  expect_output(print(s), "Calibration was lost")
+  m <- update(m, cbind(1, 0), 2)
+  expect_identical(glance(m)$e_value, Inf)
+  expect_output(print(m), "probability 0")
+  for (type in c("evidence", "scores", "reliability")) expect_no_warning(ggplot2::ggplot_build(autoplot(m, type)))
+})
+
+test_that("a bad batch is refused whole, by our errors", {
+  d <- oracle_stream(30, 3, 13)
+  m <- calib_monitor(d$p, factor(letters[d$y]))
+  before <- m
+  bad <- list(
+    list(d$p[, 1:2], letters[d$y]), list(d$p, rep("z", 30)), list(replace(d$p, 5, NaN), letters[d$y]),
+    list(d$p * 2, letters[d$y]), list(d$p[0, ], character()), list(d$p, letters[d$y][-1]),
+    list(d$p, factor(letters[d$y], levels = c("c", "b", "a"))), list(`colnames<-`(d$p, c("a", "b", "q")), letters[d$y])
+  )
+  for (case in bad) expect_error(update(m, case[[1]], case[[2]]), class = "gpcalib_error_input")
+  expect_error(update(m, d$p, letters[d$y], weights = -1), class = "gpcalib_error_input")
+  expect_error(update(m, d$p, letters[d$y], period = 1:3), class = "gpcalib_error_input")
+  expect_error(update(m, d$p, letters[d$y], id = rep(1, 30)), class = "gpcalib_error_input")
+  expect_error(update(m, d$p, letters[d$y], odd = 1), class = "gpcalib_error_input")
+  expect_error(calib_monitor(), class = "gpcalib_error_input")
+  expect_identical(m, before)
+  # columns by name in another order
+  named <- `colnames<-`(d$p, letters[1:3])
+  expect_equal(update(m, named[, 3:1], letters[d$y])$evidence, update(m, d$p, letters[d$y])$evidence)
+})
+
+test_that("damaged monitors are recognised, sound ones survive a file", {
+  d <- oracle_stream(30, 3, 14)
+  m <- calib_monitor(d$p, c(NA, d$y[-1]))
+  file <- tempfile()
+  saveRDS(m, file)
+  expect_identical(readRDS(file), m)
+  for (name in names(m)) {
+    for (value in list(NULL, "x", NA, -1, list())) {
+      if (name == "period" && identical(value, "x")) next # as good a name as any
+      broken <- unclass(m)
+      broken[name] <- list(value)
+      expect_error(print(structure(broken, class = "calib_monitor")), class = "gpcalib_error_object")
+    }
+  }
+  m$waiting$probs[1] <- NaN
+  expect_error(tidy(m), class = "gpcalib_error_object")
+})

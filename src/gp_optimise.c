@@ -18,14 +18,13 @@ void gpc_optimiser_get(gpc_optimiser *optimiser, size_t m) {
  * 8e-10 of what bends. A surrogate may look at lengthscales that have only a few nodes.
  */
 #define NODES_PER_L 5.5
-#define FEWEST_PER_L 4.0  /* below this a pass gets a finer line ... */
-#define MOST_PER_L 12.0   /* ... and above it a coarser one */
-#define START_PER_L 3.0   /* nodes to the shortest lengthscale to begin from */
-#define LINE_ERROR 1e-9   /* of the bound, at the optimum */
+#define FEWEST_PER_L 4.0 /* below this a pass gets a finer line ... */
+#define MOST_PER_L 12.0  /* ... and above it a coarser one */
+#define START_PER_L 3.0  /* nodes to the shortest lengthscale to begin from */
+#define LINE_ERROR 1e-9  /* of the bound, at the optimum */
 
 static double node_distance(const gpc_visitor *visitor, const gpc_nodes *nodes) {
-  return visitor->ruler->coarsest_step * nodes->line.step /
-         visitor->ruler->coarsest.step;
+  return visitor->ruler->coarsest_step * nodes->line.step / visitor->ruler->coarsest.step;
 }
 
 #define COLLAPSED 1e-4 /* a variance below this is none */
@@ -53,7 +52,7 @@ typedef struct {
 #define LONGEST_RADIUS 3.0 /* in log s2 and log l: a factor of 20 */
 #define NEAR 1.0           /* nats gained by a step that ends close to the optimum */
 #define MOST_REFUSED 16
-#define DOUBT 3 /* steps refused */
+#define DOUBT 3  /* steps refused */
 #define HOPE 3.0 /* gains come to so many promises, at the most */
 
 static int restrained(const trust *how, const gpc_optimise_settings *settings) {
@@ -155,39 +154,59 @@ static gpc_status propose(gpc_optimiser *o, const gpc_optimise_settings *setting
   return status;
 }
 
-#define ESCAPE_S2 0.1
+#define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
 
-/* Where the process has vanished its lengthscale is anybody's, and a step from here sees
- * only its own: look from a tenth of a nat's worth of variance at several. 1 if the
- * surrogate promises more than tol there, with there.at set. */
-static int escape_line(gpc_optimiser *o, const gpc_optimise_settings *settings,
-                       double tol) {
-  gpc_trust_box box = settings->box;
-  if (!box.s2_free || !box.l_free || o->here.at.hyper.s2 > COLLAPSED)
+#define ESCAPE_S2 0.1 /* variance to begin with where there is none */
+#define MOST_LOOKS 3
+#define WORTH_A_PASS 0.02 /* nats that another maximum must promise beyond a step */
+
+static int vanished(const gpc_optimiser *o) { return o->here.at.hyper.s2 < COLLAPSED; }
+
+/* Once the fit is nearly settled, and again before it ends without a process. */
+static int wants_look(const gpc_optimiser *o, const gpc_trust_box *box, int looks,
+                      int end) {
+  if (o->progress.promise >= ROUGHLY || !(vanished(o) ? box->s2_free : box->l_free))
     return 0;
+  return looks == 0 || (end && looks < (vanished(o) ? MOST_LOOKS : MOST_LOOKS - 1));
+}
+
+/* The bound has several maxima: one without a process (s2 -> 0), where the lengthscale is
+ * anybody's, and others at long and at short lengthscales. A step sees only what lies
+ * inside its trust region, so that the surrogate is asked from other lengthscales as
+ * well. 1 if it promises more there than the step in there.at, which is replaced; every
+ * look that the data have refused brings the next one closer. */
+static int look_elsewhere(gpc_optimiser *o, const gpc_trust_box *limits, double tol,
+                          int looks) {
   const gpc_surrogate sur = surrogate_here(o, 0.0);
   const double shortest =
-      fmax(box.l_low, START_PER_L * node_distance(o->visitor, o->here.nodes));
-  double best = -INFINITY, value;
-  box.radius = LONGEST_RADIUS;
-  box.to_line = 1;
+      fmax(limits->l_low, START_PER_L * node_distance(o->visitor, o->here.nodes));
+  const double value_here = o->here.value;
+  double best = value_here + (vanished(o) ? tol : o->progress.promise + WORTH_A_PASS),
+         value;
+  int found = 0;
+  gpc_trust_box box = *limits;
+  box.radius = vanished(o) ? LONGEST_RADIUS / (double)(1 << (2 * looks)) : LONGEST_RADIUS;
+  box.to_line = looks == 0;
   box.fraction = ROUGH_FRACTION;
-  for (double l = box.l_high / 8.0; l >= shortest; l *= 0.5) {
+  for (double l = 8.0 * shortest; l > 0.99 * shortest; l *= limits->l_free ? 0.5 : 0.0) {
     gpc_params_copy(&o->here.at, &o->candidate);
-    o->candidate.hyper.s2 = ESCAPE_S2;
-    o->candidate.hyper.l = l;
+    if (vanished(o))
+      o->candidate.hyper.s2 = ESCAPE_S2;
+    if (limits->l_free)
+      o->candidate.hyper.l = l;
     if (gpc_surrogate_maximise(&sur, &box, surrogate_room(o), &o->candidate, &value) ==
             GPC_OK &&
         value > best) {
       gpc_params_copy(&o->candidate, &o->there.at);
       best = value;
+      found = 1;
     }
   }
-  o->progress.promise = best - o->here.value;
-  return o->progress.promise > tol;
+  if (found)
+    o->progress.promise = best - value_here;
+  return found;
 }
 
-#define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
 #define SHORT_STEPS 3
 #define WORTH_MORE 2.0 /* nats that a process must gain over a line to be refined */
 
@@ -294,66 +313,83 @@ static void report(gpc_optimiser *o) {
   gpc_call_poll(o->poll, o->poll_data);
 }
 
+/* Where a fit stands between passes. */
+typedef struct {
+  trust how;
+  int first;       /* no step has been taken yet */
+  int short_steps; /* so many of the last steps ended at a short lengthscale */
+  int looks;       /* at other maxima */
+  int looking;     /* there.at is one of them */
+} course;
+
+/* A pass at there.at, and what follows from it; 0 if the fit cannot go on. */
+static int try_step(gpc_optimiser *o, const gpc_optimise_settings *settings, double tol,
+                    course *c) {
+  gpc_status status = gpc_visit_make(o->visitor, 0, &o->there);
+  const double promise = o->progress.promise;
+  const double gain = status == GPC_OK ? o->there.elbo - o->here.elbo : -INFINITY;
+  o->progress.passes++;
+  if (gain >= -fmin(1e-10 * fabs(o->here.elbo), 0.1 * tol)) {
+    accept(o, &c->how, gain);
+    c->first = 0;
+    c->short_steps = o->here.at.hyper.l < settings->short_l ? c->short_steps + 1 : 0;
+    return 1;
+  }
+  if (c->looking && !vanished(o)) /* says nothing of the steps from here */
+    return 1;
+  restrain(&c->how, promise);
+  if (c->how.refused > MOST_REFUSED)
+    return 0;
+  if (status == GPC_OK && promise < 2.0 * NEAR)
+    learn(o);
+  /* small gains that never come: the nodes may be too few to show them */
+  if (c->how.refused == DOUBT && promise < NEAR && !resolved(o, &status))
+    c->how = (trust){.radius = settings->box.radius};
+  return 1;
+}
+
 gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings) {
   gpc_status status = begin(o, settings);
   if (status != GPC_OK)
     return status;
-  trust how = {.radius = settings->box.radius};
+  course c = {.how = {.radius = settings->box.radius}, .first = 1};
   o->memory[0] = 0.0; /* nothing to remember yet */
-  int first = 1, short_steps = 0, escaped = 0;
   while (o->progress.passes < settings->max_passes) {
     report(o);
     gpc_secants_build(&o->secants, o->here.w);
-    status = propose(o, settings, &how, first);
+    status = propose(o, settings, &c.how, c.first);
     if (status != GPC_OK && o->secants.pairs > 0) { /* they may be to blame */
       reset_secants(o);
       continue;
     }
     if (status != GPC_OK) { /* no way forward from here: look closer by */
-      restrain(&how, INFINITY);
-      if (how.refused > MOST_REFUSED)
+      restrain(&c.how, INFINITY);
+      if (c.how.refused > MOST_REFUSED)
         break;
       continue;
     }
-    if (too_few(o, settings, short_steps))
+    if (too_few(o, settings, c.short_steps))
       return GPC_TOO_FEW;
     if (o->here.elbo + HOPE * o->progress.promise + NEAR < settings->elbo_to_beat)
       return GPC_NOT_CONVERGED; /* hopeless */
     /* sums of many large terms cannot tell less than this */
     const double tol = fmax(settings->tol, 1e-13 * fabs(o->here.elbo));
-    if (o->progress.promise < tol) {
-      if (!may_stop(o, settings, &how))
+    const int end = o->progress.promise < tol;
+    if (end && !may_stop(o, settings, &c.how))
+      continue;
+    c.looking = wants_look(o, &settings->box, c.looks, end) &&
+                look_elsewhere(o, &settings->box, tol, c.looks++);
+    if (end && !c.looking) {
+      if (!resolved(o, &status))
         continue;
-      const double promise = o->progress.promise;
-      if (escaped || !escape_line(o, settings, tol)) {
-        o->progress.promise = promise;
-        if (!resolved(o, &status))
-          continue;
-        report(o);
-        return status;
-      }
-      escaped = 1;
+      report(o);
+      return status;
     }
     o->there.nodes = choose_nodes(o, &settings->box);
     if (!o->there.nodes)
       return GPC_TOO_COARSE;
-    status = gpc_visit_make(o->visitor, 0, &o->there);
-    o->progress.passes++;
-    const double gain = status == GPC_OK ? o->there.elbo - o->here.elbo : -INFINITY;
-    if (gain >= -fmin(1e-10 * fabs(o->here.elbo), 0.1 * tol)) {
-      accept(o, &how, gain);
-      first = 0;
-      short_steps = o->here.at.hyper.l < settings->short_l ? short_steps + 1 : 0;
-    } else {
-      restrain(&how, o->progress.promise);
-      if (how.refused > MOST_REFUSED)
-        break;
-      if (status == GPC_OK && o->progress.promise < 2.0 * NEAR)
-        learn(o);
-      /* small gains that never come: the nodes may be too few to show them */
-      if (how.refused == DOUBT && o->progress.promise < NEAR && !resolved(o, &status))
-        how = (trust){.radius = settings->box.radius};
-    }
+    if (!try_step(o, settings, tol, &c))
+      break;
   }
   report(o);
   return GPC_NOT_CONVERGED;

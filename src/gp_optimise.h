@@ -18,15 +18,15 @@ typedef struct {
 } gpc_progress;
 
 typedef struct {
-  gpc_trust_box box;      /* limits and what is free; radius is where to begin */
-  const double *start_l;  /* [starts] lengthscales to begin from; none: where it is */
+  gpc_trust_box box;     /* limits and what is free; radius is where to begin */
+  const double *start_l; /* [starts] lengthscales to begin from; none: where it is */
   size_t starts;
   double short_l; /* a lengthscale below this wants more inducing inputs; 0: go on
                      regardless */
   int max_passes;
-  double tol; /* nats: stop when the surrogate promises less */
+  double tol;          /* nats: stop when the surrogate promises less */
   double elbo_to_beat; /* give up when this is out of reach; -INFINITY: never */
-  int warm;   /* q_mean and q_cov of the start are worth keeping */
+  int warm;            /* q_mean and q_cov of the start are worth keeping */
 } gpc_optimise_settings;
 
 typedef struct {
@@ -38,7 +38,7 @@ typedef struct {
   double *memory; /* of the surrogate's maximiser, from step to step */
   gpc_progress progress;
   gpc_progress *watch; /* a copy for poll() to look at, or NULL */
-  gpc_poll poll; /* called once per step, with poll_data */
+  gpc_poll poll;       /* called once per step, with poll_data */
   void *poll_data;
 } gpc_optimiser;
 

@@ -1,0 +1,32 @@
+# The driver of the fit: maxima of the bound beside the nearest one.
+
+# Labels drawn from softmax(g(z)) of normal scores.
+drawn_from <- function(seed, n, k, sd, g) {
+  set.seed(seed)
+  z <- matrix(rnorm(n * k, sd = sd), n)
+  list(scores = z, labels = factor(max.col(g(z) - log(-log(matrix(runif(n * k), n)))), levels = seq_len(k)))
+}
+
+# The highest bound over lengthscales that are held.
+best_held <- function(d, lengthscales) {
+  bounds <- vapply(lengthscales, function(l) {
+    calib_gp(d$scores, d$labels, class_effects = "none", hyper = c(lengthscale = l))$elbo
+  }, 0)
+  max(bounds)
+}
+
+test_that("a fit that has lost its process looks whether a lengthscale brings it back", {
+  d <- drawn_from(303, 100, 4, 2, function(z) ifelse(z > 1, z, .6 * z + .4))
+  fit <- calib_gp(d$scores, d$labels, class_effects = "none")
+  line <- calib_gp(d$scores, d$labels, class_effects = "none", hyper = c(variance = 1e-6))
+  expect_gt(fit$elbo, line$elbo + .03)
+  expect_gte(fit$elbo, best_held(d, c(.8, 1, 1.25, 1.5)) - 1e-4)
+  held <- calib_gp(d$scores, d$labels, class_effects = "none", hyper = c(lengthscale = 1.25))
+  expect_gt(held$hyper[["variance"]], .05)
+})
+
+test_that("a fit at a long lengthscale looks at short ones", {
+  d <- drawn_from(6, 400, 8, 2, function(z) z + .9 * sin(2 * z))
+  fit <- calib_gp(d$scores, d$labels, class_effects = "none")
+  expect_gte(fit$elbo, best_held(d, c(1, 1.1, 1.2, 4.3)) - 1e-4)
+})

@@ -13,7 +13,7 @@
 #'
 #' @inheritParams ece
 #' @param scale Divide by K - 1, so that the score lies in \[0, 1\]?
-#' @return A number.
+#' @return A number; with `by` a vector of them, named by its values.
 #' @references
 #' Epstein, E. S. (1969). A scoring system for probability forecasts of ranked categories. *Journal of
 #' Applied Meteorology* 8, 985-987.
@@ -29,11 +29,13 @@
 #' rps(far, grade)
 #' brier_score(near, grade) == brier_score(far, grade)
 #' @export
-rps <- function(probs, labels, scale = FALSE, weights = NULL) {
+rps <- function(probs, labels, scale = FALSE, weights = NULL, by = NULL) {
   scale <- check_flag(scale, "scale")
   forecast <- check_forecast(probs, labels, weights)
-  score <- row_mean(.Call(C_row_scores, forecast, 0, TRUE)[, 3], forecast$weights)
-  if (scale) score / (length(forecast$classes) - 1) else score
+  most <- if (scale) length(forecast$classes) - 1 else 1
+  each_group(forecast, by, function(forecast) {
+    row_mean(.Call(C_row_scores, forecast, 0, TRUE)[, 3], forecast$weights) / most
+  })
 }
 
 #' Mean by weight

@@ -26,7 +26,7 @@
 #'   the most likely class against whether it is right; `"auto"`: the event for two classes, the confidence
 #'   for more. `event` alone implies `"event"`.
 #' @param bandwidth \eqn{\sigma}{sigma} from 1e-4 to 1, or `NULL` for the fixed point.
-#' @return A number.
+#' @return A number; with `by` a vector of them, named by its values.
 #' @references
 #' Blasiok, J. and Nakkiran, P. (2023). Smooth ECE: principled reliability diagrams via kernel smoothing.
 #' arXiv:2309.12236.
@@ -41,14 +41,18 @@
 #' mean(rain_nyc$prob) - mean(rain_nyc$rain == "rain")
 #' @export
 smooth_ece <- function(probs, labels, type = c("auto", "event", "confidence"), event = NULL,
-                       bandwidth = NULL, weights = NULL) {
+                       bandwidth = NULL, weights = NULL, event_level = c("second", "first"), by = NULL) {
   forecast <- check_forecast(probs, labels, weights)
   type <- check_choice(type, c("auto", "event", "confidence"), "type")
   if (type == "auto") {
     type <- if (!is.null(event) || length(forecast$classes) == 2) "event" else "confidence"
   }
-  event <- check_event(event, type, forecast$classes)
+  event <- check_event(event, type, forecast$classes, event_level)
   if (!is.null(bandwidth)) bandwidth <- check_number(bandwidth, "bandwidth", 1e-4, 1)
+  each_group(forecast, by, function(forecast) measure_smooth_ece(forecast, type, event, bandwidth))
+}
+
+measure_smooth_ece <- function(forecast, type, event, bandwidth) {
   if (type == "event") {
     x <- forecast$probs[, event]
     y <- forecast$labels == event

@@ -57,7 +57,10 @@ print.reliability_table <- function(x, digits = 3, rows = 20, ...) {
         paste("ECE", format(round(table_ece(x), digits)))
       }
     )
-    cat("Reliability table", if (!is_whole(x)) " (some of its rows)", ": ", about("type"), ", ", kind,
+    groups <- length(about("parts"))
+    cat("Reliability table", if (groups) paste(" of", say_count(groups, "group")) else if (!is_whole(x)) {
+      " (some of its rows)"
+    }, ": ", about("type"), ", ", kind,
       "; ", paste(what, collapse = "; "), "\n", sep = "")
   }
   table <- as.data.frame(x)

@@ -77,7 +77,7 @@ validation_verdict <- function(x) {
         format(ratio$estimate, digits = 2), " events were observed for each one expected.")
     },
     if (outside(slope, 1)) {
-      paste0("They are too ", if (slope$estimate < 1) "extreme" else "timid", ": the slope is ",
+      paste0(if (outside(ratio, 1)) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "timid", ": the slope is ",
         if (slope$estimate < 1) "below" else "above", " 1.")
     }
   )
@@ -100,7 +100,8 @@ print_validations <- function(x, digits) {
     rows <- table[table$measure == name, ]
     text <- number(rows$estimate)
     if (name %in% c("oe_ratio", "slope") && !is.null(attr(x, "conf_level"))) {
-      text <- paste0(text, " (", number(rows$conf.low), " to ", number(rows$conf.high), ")")
+      ends <- paste0(" (", number(rows$conf.low), " to ", number(rows$conf.high), ")")
+      text <- format(paste0(text, ifelse(is.na(rows$conf.low), "", ends)))
     }
     shown[[switch(name, oe_ratio = "O:E", ici = "ICI", c_index = "c", name)]] <- text
   }

@@ -204,8 +204,8 @@ warn_validation <- function(parts) {
     one <- few[[1]]
     warn_gpcalib("few", paste0("Few events or non-events",
       if (length(parts) > 1) paste0(" in ", length(few), " of ", length(parts), " parts (the first: ",
-        paste(name_of(one), collapse = ", "), ")"), ": ", one$events, " events in ", one$n,
-      " rows. Intervals are unsafe with fewer than ", few_events, " of either."))
+        paste(name_of(one), collapse = ", "), ")"), ": ", say_count(one$events, "event"), " in ", say_count(one$n, "row"),
+      ". Intervals are unsafe with fewer than ", few_events, " of either."))
   }
   limited <- sum(vapply(parts, function(part) part$limited, 0L))
   if (limited) {

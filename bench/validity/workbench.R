@@ -1,11 +1,15 @@
 # Rscript bench/validity/workbench.R: what the intervals, bands, p-values and stars of measures, validation and
 # studies claim, and what they keep, in simulations with known truth. REPEATS says how often (400 by default; about
-# ten minutes). Results go to bench/results/workbench.md.
+# twenty minutes), PARTS which of measures, tests, dependence, validation, isotonic and studies (all by default), SIZES
+# how many rows. Results go to bench/results/workbench.csv, in which those of other parts and sizes stay, and from there to
+# bench/results/workbench.md.
 
 library(gpcalib)
 repeats <- as.integer(Sys.getenv("REPEATS", "400"))
 sizes <- as.integer(strsplit(Sys.getenv("SIZES", "100,500,2000"), ",")[[1]])
+parts <- strsplit(Sys.getenv("PARTS", "measures,tests,dependence,validation,isotonic,studies"), ",")[[1]]
 found <- list()
+began <- proc.time()[["elapsed"]]
 
 # One line of the report: how often something held that should hold with probability `claimed`.
 note <- function(part, what, n, claimed, hits, given = NULL) {
@@ -14,7 +18,7 @@ note <- function(part, what, n, claimed, hits, given = NULL) {
   found[[length(found) + 1]] <<- data.frame(part = part, what = what, N = n, claimed = claimed,
     measured = if (length(hits)) sprintf("%.3f", rate) else "none given",
     error = if (length(hits)) sprintf("%.3f", sqrt(rate * (1 - rate) / length(hits))) else "",
-    given = if (is.null(given)) "" else sprintf("%.2f", given))
+    given = if (is.null(given)) "" else sprintf("%.2f", given), runs = length(hits))
   cat(part, what, n, if (length(hits)) round(rate, 3), "\n")
 }
 quietly <- function(code) suppressWarnings(code, classes = "gpcalib_warning")
@@ -42,7 +46,7 @@ kinds <- list(
 # Measures --------------------------------------------------------------------------------------------------------
 
 means <- c("class_accuracy", "log_loss", "brier_score", "overconfidence", "underconfidence", "confidence_gap", "calib_slope")
-for (kind in names(kinds)) {
+if ("measures" %in% parts) for (kind in names(kinds)) {
   set.seed(1)
   truth <- with(kinds[[kind]](4e5), calib_metrics(probs, labels))
   truth <- setNames(truth$estimate, truth$measure)
@@ -58,7 +62,7 @@ for (kind in names(kinds)) {
     }
   }
 }
-for (n in sizes) {
+if ("tests" %in% parts) for (n in sizes) {
   set.seed(2)
   for (slope in c(1, 1 / 1.25)) {
     p <- replicate(repeats, {
@@ -73,7 +77,7 @@ for (n in sizes) {
   }
 }
 right <- with(forecast(4e5, 2, 1), class_accuracy(probs, labels))
-for (n in sizes) { # weights, and groups of five rows that share most of their luck
+if ("dependence" %in% parts) for (n in sizes) { # weights, and groups of five rows that share most of their luck
   set.seed(3)
   out <- replicate(repeats, {
     d <- forecast(n, 2, 1)
@@ -110,7 +114,7 @@ curves <- list(
   "calibrated" = function(x) x, "shift and slope" = function(x) -0.5 + 0.8 * x,
   "bent" = function(x) x - 0.5 + 0.8 * sin(1.2 * x)
 )
-for (kind in names(curves)) {
+if ("validation" %in% parts) for (kind in names(curves)) {
   set.seed(4)
   x <- rnorm(4e5, -1, 1.3)
   truth <- plogis(curves[[kind]](x))
@@ -140,7 +144,7 @@ for (kind in names(curves)) {
     note("smooth curve", paste0("simultaneous, ", kind), n, 0.95, out[14, ])
   }
 }
-for (n in sizes) {
+if ("isotonic" %in% parts) for (n in sizes) {
   set.seed(5)
   out <- replicate(ceiling(repeats / 2), {
     x <- rnorm(n, 0, 1.5)
@@ -185,7 +189,7 @@ half <- function(which) function(scores, labels, ...) {
 }
 pairs <- list("noise of the rows" = list(a = jitter_by(sin), b = jitter_by(cos)),
   "halves of the calibration rows" = list(a = half(0), b = half(1)))
-for (pair in names(pairs)) for (splits in c(10, 40)) {
+if ("studies" %in% parts) for (pair in names(pairs)) for (splits in c(10, 40)) {
   set.seed(6)
   out <- replicate(ceiling(repeats / 2), {
     p <- plogis(rnorm(400, 0, 1.5))
@@ -205,13 +209,27 @@ for (pair in names(pairs)) for (splits in c(10, 40)) {
 # Report ----------------------------------------------------------------------------------------------------------
 
 table <- do.call(rbind, found)
-lines <- c("# What intervals, bands, p-values and stars claim and keep", "",
-  paste0(Sys.Date(), ", gpcalib ", packageVersion("gpcalib"), ", ", R.version.string, ". `REPEATS=", repeats,
-    " Rscript bench/validity/workbench.R`; isotonic curves and studies half as often."), "",
-  "`error` is that of the simulation, `given` the share of samples for which there was an interval at all.", "",
-  "| part | what | N | claimed | measured | error | given |", "|---|---|---|---|---|---|---|",
-  paste0("| ", table$part, " | ", table$what, " | ", table$N, " | ", ifelse(is.na(table$claimed), "", table$claimed),
-    " | ", table$measured, " | ", table$error, " | ", table$given, " |"))
 target <- Sys.getenv("REPORT", "bench/results/workbench.md")
+kept <- sub("[.]md$", ".csv", target)
+if (file.exists(kept)) { # what was measured before and not now
+  old <- read.csv(kept, colClasses = c(measured = "character", error = "character", given = "character"))
+  old[is.na(old)] <- ""
+  old$claimed <- suppressWarnings(as.double(old$claimed))
+  key <- function(t) paste(t$part, t$what, t$N)
+  table <- rbind(old[!key(old) %in% key(table), ], table)
+}
 dir.create(dirname(target), showWarnings = FALSE, recursive = TRUE)
+write.csv(table, kept, row.names = FALSE)
+rate <- suppressWarnings(as.double(table$measured))
+error <- suppressWarnings(as.double(table$error))
+# Two points, and twice what the simulation itself may be off by
+off <- !is.na(rate) & !is.na(table$claimed) & abs(rate - table$claimed) > 0.02 + 2 * error
+lines <- c("# What intervals, bands, p-values and stars claim and keep", "",
+  paste0(Sys.Date(), ", gpcalib ", packageVersion("gpcalib"), ", ", R.version.string, ". `Rscript bench/validity/workbench.R`."),
+  "", paste("`error` is that of the simulation, `given` the share of samples for which there was an interval at all, `off`",
+    "marks what differs from what is claimed by more than two points and twice the error."), "",
+  "| part | what | N | claimed | measured | error | runs | given | off |", "|---|---|---|---|---|---|---|---|---|",
+  paste0("| ", table$part, " | ", table$what, " | ", table$N, " | ", ifelse(is.na(table$claimed), "", table$claimed),
+    " | ", table$measured, " | ", table$error, " | ", table$runs, " | ", table$given, " | ", ifelse(off, "off", ""), " |"))
 writeLines(lines, target)
+cat("seconds:", round(proc.time()[["elapsed"]] - began), "\n")

@@ -30,3 +30,28 @@ test_that("wrong values of by are input errors", {
   error(ece(p, y, by = NULL, weights = 1:2))
   error(log_loss(p, y, by = c("a", "b", "b"), weights = c(0, 1, 1)))
 })
+
+test_that("every measure has by, and its values are those of the rows alone", {
+  d <- oracle_forecast(300, 3, seed = 3)
+  by <- factor(rep(c("x", "y", "y"), 100), levels = c("empty", "y", "x"))
+  y <- factor(d$y, levels = 1:3)
+  for (name in c("ece", "mce", "overconfidence", "underconfidence", "confidence_gap", "class_accuracy", "sharpness",
+    "log_loss", "brier_score", "rps", "smooth_ece")) {
+    measure <- get(name)
+    got <- measure(d$p, y, by = by)
+    expect_identical(names(got), c("y", "x"), info = name) # in the order of the levels, without empty ones
+    expect_equal(got[["x"]], measure(d$p[by == "x", ], y[by == "x"]), info = name)
+    expect_equal(got[["y"]], measure(d$p[by == "y", ], y[by == "y"]), info = name)
+  }
+  two <- factor(ifelse(d$y == 2, "b", "a"))
+  p <- d$p[, 2]
+  expect_equal(smooth_ece(p, two, event_level = "first"), smooth_ece(1 - p, two == "a"), tolerance = 1e-6)
+  expect_error(smooth_ece(d$p, y, event_level = "first"), "`event_level`", class = "gpcalib_error_input")
+})
+
+test_that("a table of groups is printed as one", {
+  set.seed(1)
+  p <- runif(60)
+  table <- reliability_table(p, rbinom(60, 1, p), bins = 3, by = rep(c("x", "y"), 30))
+  expect_output(print(table), "Reliability table of 2 groups: event, bins; 60 rows, 2 classes")
+})

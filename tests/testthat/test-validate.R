@@ -138,3 +138,23 @@ test_that("edges: no events, separated, zeros and ones", {
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), groups = 1:3), class = "gpcalib_error_input")
 })
+
+test_that("a group of one row is printed without intervals, and counted in good grammar", {
+  set.seed(1)
+  p <- runif(60)
+  y <- factor(rbinom(60, 1, p), levels = 0:1)
+  expect_warning(got <- calib_validate(p, y, by = rep(c("one", "two"), c(1, 59))), "[01] events? in 1 row\\.",
+    class = "gpcalib_warning_few")
+  text <- capture.output(print(got))
+  expect_false(any(grepl("NA to", text)))
+  expect_match(text, "two +59", all = FALSE)
+})
+
+test_that("the verdict names what it speaks of", {
+  set.seed(2)
+  x <- rnorm(2000)
+  steep <- calib_validate(plogis(2 * x), rbinom(2000, 1, plogis(x)))
+  expect_output(print(steep), "The probabilities are too extreme: the slope is below 1")
+  high <- calib_validate(plogis(2 * x + 1), rbinom(2000, 1, plogis(x)))
+  expect_output(print(high), "too high on average.*They are too\\s+extreme")
+})

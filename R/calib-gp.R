@@ -85,13 +85,14 @@
 #' head(latent(fit, seq(-20, 30, by = 10)))
 #' @export
 calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weights = NULL,
-                     class_effects = c("auto", "none", "offset", "matrix"),
+                     class_effects = c("auto", "none", "offset", "matrix"), monotone = FALSE,
                      mean = c("linear", "identity", "log", "auto"), center = NULL, floor = NULL,
                      covariance = c("full", "diag"), inducing = NULL, optimize_inducing = FALSE,
                      hyper = NULL, control = gp_control(), ..., threads = 1) {
   check_dots_empty(...)
+  class_effects <- check_choice(class_effects, c("auto", "none", "offset", "matrix"), "class_effects")
   spec <- list(
-    class_effects = check_choice(class_effects, c("auto", "none", "offset", "matrix"), "class_effects"),
+    class_effects = check_monotone(monotone, class_effects), monotone = monotone,
     mean = check_choice(mean, c("linear", "identity", "log", "auto"), "mean"),
     center = if (!is.null(center)) check_flag(center, "center"),
     covariance = check_choice(covariance, c("full", "diag"), "covariance"),
@@ -109,14 +110,17 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     message("calib_gp(mean = \"auto\") took \"", fit$mean, "\": bounds ",
       paste0(means, " ", format(vapply(fits, `[[`, 0, "elbo"), digits = 6), collapse = ", "))
   }
-  fit <- c(fit, gp_changed(fit, counted))
+  order <- if (monotone) mono_fit(fit, counted)
+  fit <- c(fit, if (monotone) order["changed"] else gp_changed(fit, counted))
   warn_gp(fit, counted)
+  if (monotone) warn_monotone(order, nrow(data$scores))
   new_calibrator("gp", data, match.call(),
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
     hyper = fit$hyper, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
     covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
-    monotone = fit$monotone, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
+    increasing = fit$increasing, monotone = monotone, order_mass = order$order_mass,
+    order_cost = order$order_cost, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = min(sqrt(fit$slope_var), 10 * fit$hyper[["slope"]]), slope_cross = fit$slope_cross,
     class_effects = fit$class_effects, effects = fit$effects, offsets = fit$offsets
   )

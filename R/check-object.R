@@ -66,7 +66,8 @@ check_format <- function(object, arg) {
 #' Format 2 (the first with pictures) knows where the calibration scores of a calib_gp() lay; those
 #' of format 1 may not, which `rows = 0` says. Format 3 limits the scores of calib_platt() to `range`; before,
 #' only infinite ones went there, so that older objects get the limits of a fit that saw none. Format 4 has
-#' effects of the classes in fits of calib_gp(), which older versions would leave out.
+#' effects of the classes in fits of calib_gp(), which older versions would leave out, and calls
+#' `increasing` what was `monotone` before: that is now the promise of calib_gp(monotone = TRUE).
 #' @noRd
 upgrade_object <- function(object) {
   if (object$format < 2L && object$method == "gp" && is.null(object$scores_seen)) {
@@ -79,6 +80,10 @@ upgrade_object <- function(object) {
   }
   if (object$format < 4L && object$method == "gp" && is.null(object$class_effects)) {
     object$class_effects <- "none"
+  }
+  if (object$method == "gp" && is.null(object$increasing)) {
+    object$increasing <- object$monotone
+    object$monotone <- FALSE
   }
   object$format <- object_format
   object

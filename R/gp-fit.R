@@ -13,11 +13,11 @@ fit_gp <- function(data, mean, spec, floor) {
   stop_gp(fit, spec, center)
   fit <- gp_with_effects(fit, data, gp_effect_blocks(data, mean, center, spec))
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
-    "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets")], list(
+    "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
     shared_changed = fit$changed,
     hyper = stats::setNames(fit$hyper, c("variance", "lengthscale", "noise", "slope")),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
-    z = scores$z, range = fit$range[1:2], monotone = fit$increasing, seen = scores_seen(fit, mean, data),
+    z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
     gave_up = fit$passes < spec$control$max_passes
   ))
 }
@@ -56,7 +56,7 @@ gp_settings <- function(data, mean, center, spec, floors) {
     effects = gp_effect_blocks(data, mean, center, spec),
     effect_variance = c(held("offset"), held("matrix"), held("softmax")),
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
-    many = length(data$classes) > max(joint_classes, spec$control$matrix_classes),
+    many = spec$monotone || length(data$classes) > max(joint_classes, spec$control$matrix_classes),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf
   )
 }

@@ -10,7 +10,11 @@ latent.calib_gp <- function(object, z, ...) {
   if (object$mean == "log" && any(z <= 0)) {
     stop_input("z", "must be positive: the map of mean = \"log\" is one of probabilities")
   }
-  out <- .Call(C_gp_latent, object, z)
+  out <- if (object$monotone) {
+    .Call(C_mono_latent, object, if (object$mean == "log") log(z) else z)
+  } else {
+    .Call(C_gp_latent, object, z)
+  }
   data.frame(z = z, mean = out$mean, sd = sqrt(pmax(out$var, 0)))
 }
 
@@ -47,7 +51,11 @@ describe.calib_gp <- function(object) {
   )
   if (object$changed > 0) {
     lines <- c(lines, paste0("not increasing: ", say_count(object$changed, "calibration row"),
-      " change their most likely class"))
+      " change their most likely class (monotone = TRUE keeps it)"))
+  }
+  if (object$monotone) {
+    lines <- c(lines, paste0("keeps the order of the scores", if (!is.null(object$offsets)) ", offsets apart", ", at a cost of ",
+      format(object$order_cost, digits = 2), " nats"))
   }
   if (!is.null(object$floor)) {
     lines <- c(lines, paste0("probabilities below ", format(object$floor, digits = 2),
@@ -75,10 +83,13 @@ print.summary.calib_gp <- function(x, ...) {
   cat("\nThe map on the scores seen, ", format(fit$range[1], digits = 3), " to ",
     format(fit$range[2], digits = 3), ":\n", sep = "")
   if (fit$monotone) {
+    cat("  increasing by construction: no class overtakes one with a higher score; that costs ",
+      format(fit$order_cost, digits = 2), " nats on the calibration rows\n", sep = "")
+  } else if (fit$increasing) {
     cat("  increasing: its posterior mean keeps the order of the classes\n")
   } else {
     cat("  not increasing everywhere: under its posterior mean ", fit$changed, " of ", fit$n,
-      " calibration rows change their most likely class\n", sep = "")
+      " calibration rows change their most likely class; monotone = TRUE keeps it\n", sep = "")
   }
   away <- x$departure
   clear <- abs(away$departure) > 2 * away$sd
@@ -111,18 +122,18 @@ glance.calib_gp <- function(x, ...) {
 object_fields.calib_gp <- function(object) {
   size <- length(object$inducing)
   # squares of these must neither overflow nor vanish
-  list(
+  c(mono_fields(object), list(
     elbo = field("number"), hyper = field("number", 4L, low = 0, high = 1e150),
     inducing = field("number", NULL, low = -1e150, high = 1e150), q_mean = field("number", size),
     q_cov = field("number", size^2), passes = field("whole", low = 0),
     mean = field("text", among = c("linear", "identity", "log")),
     covariance = field("text", among = c("full", "diag")), center = field("flag"),
     floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
-    range = field("number", 2L), monotone = field("flag"), changed = field("whole", low = 0),
+    range = field("number", 2L), increasing = field("flag"), monotone = field("flag"), changed = field("whole", low = 0),
     slope_sd = field("number", low = 0, optional = TRUE),
     slope_cross = field("number", size, optional = TRUE),
     class_effects = field("text", among = c("none", "offset", "matrix"))
-  )
+  ))
 }
 
 #' @export

@@ -6,6 +6,10 @@
 #'   `outside`, the number of scores outside the range seen in fitting.
 #' @noRd
 gp_newdata <- function(object, data) {
+  if (object$monotone) mono_newdata(object, data) else gp_newdata_free(object, data)
+}
+
+gp_newdata_free <- function(object, data) {
   data <- rule_out_far(object, data)
   floored <- !is.null(object$floor)
   floor <- if (floored) {

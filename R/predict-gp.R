@@ -87,9 +87,18 @@ predict.calib_gp <- function(object, newdata,
     } else {
       gp_interval_prior(object, at, n_draws, level, vary_slope, dims, data$threads, shift)
     },
-    finish_probs(shift_probs(gp_probs(object, at, approx, n_draws, independent, data$threads), shift),
-      object, data, type)
+    gp_prob_or_class(object, at, approx, n_draws, independent, data, type, shift)
   )
+}
+
+#' A fit that keeps the order predicts the class with the highest score
+#' @noRd
+gp_prob_or_class <- function(object, at, approx, n_draws, independent, data, type, shift) {
+  if (type == "class" && object$monotone && is.null(object$offsets) && is.null(shift)) {
+    return(factor(object$classes[data$scan$arg], levels = object$classes))
+  }
+  probs <- gp_probs(object, at, approx, n_draws, independent, data$threads)
+  finish_probs(shift_probs(probs, shift), object, data, type)
 }
 
 #' Arguments that change nothing are mistakes
@@ -124,10 +133,19 @@ empty_prediction <- function(object, dims, type, n_draws) {
 #' Probabilities N x K; `approx` "delta", "mean" or "mc"
 #' @noRd
 gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, threads = 1L) {
+  if (isTRUE(object$monotone)) return(mono_probs(object, at, approx, n_draws, independent, threads))
   if (approx == "mc") return(gp_mc(object, at, n_draws, independent, threads))
   predict <- if (is.null(object$effects)) C_gp_predict else C_effects_predict
   probs <- .Call(predict, object, at, match(approx, c("mean", "delta")) - 1L, threads)
   gp_shift(object, probs)
+}
+
+#' The routine of the core for a fit that keeps the order, one of the process alone, or one with effects
+#' @noRd
+gp_routine <- function(object, what) {
+  if (isTRUE(object$monotone)) return(switch(what, draws = C_mono_draws, interval = C_mono_interval))
+  if (!is.null(object$effects)) return(switch(what, draws = C_effects_draws, interval = C_effects_interval))
+  switch(what, draws = C_gp_draws, interval = C_gp_interval)
 }
 
 #' The offsets of many classes on top of probabilities of the process alone
@@ -160,8 +178,7 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   n <- nrow(at$z)
   average <- function(at, functions) {
-    draws <- if (is.null(object$effects)) C_gp_draws else C_effects_draws
-    matrix(.Call(draws, object, at, functions, FALSE, threads), nrow(at$z))
+    matrix(.Call(gp_routine(object, "draws"), object, at, functions, FALSE, threads), nrow(at$z))
   }
   if (!is.null(object$offsets)) {
     out <- matrix(0, n, ncol(at$z))
@@ -188,6 +205,7 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
 #'   `independent`.
 #' @noRd
 gp_functions <- function(object, at, pairs, vary_slope = FALSE) {
+  if (isTRUE(object$monotone)) return(mono_functions(object, pairs, vary_slope))
   if (!is.null(object$effects)) { # all of (m, slope, e) together; see gp_known_slope()
     size <- length(object$inducing) + object$effects$slopes + length(object$effects$effect)
     return(list(x = stats::rnorm(size * pairs), e = stats::rnorm(ncol(at$z) * pairs)))
@@ -217,8 +235,7 @@ gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
   }
   if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
-  interval <- if (is.null(object$effects)) C_gp_interval else C_effects_interval
-  out[, , 2:3] <- .Call(interval, object, at, functions, probs, threads)
+  out[, , 2:3] <- .Call(gp_routine(object, "interval"), object, at, functions, probs, threads)
   out
 }
 
@@ -228,8 +245,7 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
-  draws <- if (is.null(object$effects)) C_gp_draws else C_effects_draws
-  draws <- .Call(draws, object, at, functions, TRUE, threads)
+  draws <- .Call(gp_routine(object, "draws"), object, at, functions, TRUE, threads)
   draws <- gp_shift_draws(object, draws, nrow(at$z))
   draws <- array(draws, c(dim(at$z), 2L * pairs))
   structure(draws[, , seq_len(n_draws), drop = FALSE], dimnames = c(dims, list(NULL)))
@@ -238,6 +254,7 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
 #' Posterior mean and variance of the latent values: list of N x K matrices
 #' @noRd
 gp_latent_rows <- function(object, at, threads) {
+  if (object$monotone) return(mono_latent_rows(object, at))
   latent <- if (is.null(object$effects)) C_gp_latent_rows else C_effects_latent
   out <- .Call(latent, object, at, threads)
   if (is.null(object$offsets)) return(out)
@@ -256,7 +273,7 @@ gp_each_offsets <- function(object, at, pairs, vary_slope, threads, use) {
   block <- max(1L, as.integer(4e6 / (2 * k * pairs)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
     part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
-    draws <- .Call(C_gp_draws, object, part, functions, TRUE, threads)
+    draws <- .Call(gp_routine(object, "draws"), object, part, functions, TRUE, threads)
     use(rows, .Call(C_offsets_apply, draws, both, length(rows)))
   }
 }

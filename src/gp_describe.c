@@ -46,6 +46,8 @@ void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) 
     result->ends[1] = result->ends[0] + 0.5;
     result->ends[0] -= 0.5;
   }
+  gpc_mono_mass(&o->here, logs, result->ends[0], result->ends[1], GPC_MASS_BINS,
+                result->mass);
   if (s->floors > 1) /* the sample is that of another floor */
     gpc_start_guess(f, sample, gpc_start_slope_free(f) ? f->at.slope : 1.0);
   result->sample_rows = sample->rows;

@@ -26,34 +26,40 @@ static double kronecker_root(void) {
   return root;
 }
 
-static size_t exact_dimensions(size_t rank) {
-  return rank < GPC_GP_DESIGN_EXACT ? rank : GPC_GP_DESIGN_EXACT;
+static size_t exact_dimensions(size_t pairs, size_t rank) {
+  return rank < pairs / 4 ? rank : pairs / 4;
 }
 
-/* y [PAIRS x exact] := y L^-T with L L' = y'y / PAIRS [exact x exact, chol]. */
-static void make_uncorrelated(size_t exact, double *y, double *chol) {
-  gpc_gemm(1, 0, exact, exact, PAIRS, 1.0 / PAIRS, y, y, 0.0, chol);
+/* y [pairs x exact] := y L^-T with L L' = y'y / pairs [exact x exact, chol]. */
+static void make_uncorrelated(size_t pairs, size_t exact, double *y, double *chol) {
+  gpc_gemm(1, 0, exact, exact, pairs, 1.0 / (double)pairs, y, y, 0.0, chol);
   if (gpc_chol(exact, 1e-4, chol) == GPC_OK) /* if not, good enough as they are */
-    gpc_solve_rows(PAIRS, exact, chol, y);
+    gpc_solve_rows(pairs, exact, chol, y);
 }
 
-void gpc_gp_design_functions(size_t rank, double *work, double *x) {
-  const size_t exact = exact_dimensions(rank);
-  double *y = work, *chol = work + PAIRS * exact, alpha = 1.0;
+size_t gpc_gp_design_work(size_t pairs) { return (pairs + pairs / 4) * (pairs / 4); }
+
+void gpc_gp_design_part(size_t pairs, size_t skip, size_t rank, double *work, double *x) {
+  const size_t exact = exact_dimensions(pairs, rank);
+  double *y = work, *chol = work + pairs * exact, alpha = 1.0;
   const double root = kronecker_root();
   for (size_t q = 0; q < rank; q++) {
     alpha /= root;
-    for (size_t d = 0; d < PAIRS; d++) {
-      const double t = 0.5 + (double)(d + 1) * alpha;
-      const double point =
-          q < LEADING ? gpc_qnorm(t - floor(t)) : mixed_normal(q * PAIRS + d);
-      *(q < exact ? y + d + PAIRS * q : x + q + rank * d) = point;
+    for (size_t d = 0; d < pairs; d++) {
+      const double t = 0.5 + (double)(skip + d + 1) * alpha;
+      const double point = q < LEADING ? gpc_qnorm(t - floor(t))
+                                       : mixed_normal((uint64_t)(q * PAIRS + skip + d));
+      *(q < exact ? y + d + pairs * q : x + q + rank * d) = point;
     }
   }
-  make_uncorrelated(exact, y, chol);
-  for (size_t d = 0; d < PAIRS; d++)
+  make_uncorrelated(pairs, exact, y, chol);
+  for (size_t d = 0; d < pairs; d++)
     for (size_t q = 0; q < exact; q++)
-      x[q + rank * d] = y[d + PAIRS * q];
+      x[q + rank * d] = y[d + pairs * q];
+}
+
+void gpc_gp_design_functions(size_t rank, double *work, double *x) {
+  gpc_gp_design_part(PAIRS, 0, rank, work, x);
 }
 
 #define NOISE_PLACE UINT64_C(1000003000) /* clear of the places of the functions */
@@ -61,7 +67,7 @@ void gpc_gp_design_functions(size_t rank, double *work, double *x) {
 void gpc_gp_design_noise(size_t which, size_t rank, const double *x, double *e) {
   for (size_t d = 0; d < PAIRS; d++)
     e[d] = mixed_normal(NOISE_PLACE + (uint64_t)which * PAIRS + d);
-  for (size_t q = 0; q < exact_dimensions(rank); q++) { /* x x' / PAIRS = I */
+  for (size_t q = 0; q < exact_dimensions(PAIRS, rank); q++) { /* x x' / PAIRS = I */
     double sum = 0.0;
     for (size_t d = 0; d < PAIRS; d++)
       sum += e[d] * x[q + rank * d] / PAIRS;

@@ -17,6 +17,12 @@
  * [(GPC_GP_DESIGN_PAIRS + GPC_GP_DESIGN_EXACT) GPC_GP_DESIGN_EXACT]. */
 void gpc_gp_design_functions(size_t rank, double *work, double *x);
 
+/* The same for another number of pairs, the points after the first `skip` of the
+ * sequence, with the covariance I in the first pairs / 4 dimensions. x [rank x pairs],
+ * work [gpc_gp_design_work(pairs)]. */
+size_t gpc_gp_design_work(size_t pairs);
+void gpc_gp_design_part(size_t pairs, size_t skip, size_t rank, double *work, double *x);
+
 /* e [GPC_GP_DESIGN_PAIRS] for the residual of the `which`-th of a row's scores that have
  * one: variance 1 and uncorrelated with the leading dimensions of x, as over infinitely
  * many functions. */

@@ -7,6 +7,9 @@
 #include "gp_effects.h"
 #include "gp_offsets.h"
 #include "gp_optimise.h"
+#include "mono_mass.h"
+
+#define GPC_MASS_BINS 128
 
 typedef struct {
   gpc_mean mean;
@@ -51,6 +54,7 @@ typedef struct {
   /* for the picture: */
   double ends[2];       /* of the histograms, logarithms for the log mean */
   double *truth, *other; /* [bins + 2] */
+  double mass[GPC_MASS_BINS + 2]; /* mono_mass.h, between the same ends */
   size_t sample_rows;
   gpc_status temperature_status;
   double beta; /* 1/T of the sample */

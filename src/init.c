@@ -34,6 +34,14 @@ SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads)
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows);
 SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends);
+/* r_mono.c */
+SEXP r_mono_inputs(SEXP fit);
+SEXP r_mono_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
+SEXP r_mono_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
+SEXP r_mono_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
+SEXP r_mono_cost(SEXP fit, SEXP at, SEXP labels, SEXP weights, SEXP threads);
+SEXP r_mono_latent(SEXP fit, SEXP t);
+SEXP r_mono_clear(SEXP p);
 /* r_measures.c */
 SEXP r_ece(SEXP forecast, SEXP spec);
 SEXP r_bin_sums(SEXP forecast, SEXP spec);
@@ -110,6 +118,13 @@ static const R_CallMethodDef calls[] = {
     CALL(effects_interval, 5),
     CALL(offsets_apply, 3),
     CALL(draw_quantiles, 3),
+    CALL(mono_inputs, 1),
+    CALL(mono_predict, 4),
+    CALL(mono_draws, 5),
+    CALL(mono_interval, 5),
+    CALL(mono_cost, 5),
+    CALL(mono_latent, 2),
+    CALL(mono_clear, 1),
     CALL(ece, 2),
     CALL(bin_sums, 2),
     CALL(measure_totals, 1),

@@ -147,7 +147,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
       "inducing", "q_mean",  "q_cov",       "slope_var", "slope_cross", "passes",
       "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
       "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
-      "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", ""};
+      "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", "mass", ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};
@@ -185,6 +185,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "ends", vector_of(2, r->ends));
   put(out, names, "true", vector_of(s->bins + 2, r->truth));
   put(out, names, "other", vector_of(s->bins + 2, r->other));
+  put(out, names, "mass", vector_of(GPC_MASS_BINS + 2, r->mass));
   put(out, names, "sample_rows", Rf_ScalarInteger((int)r->sample_rows));
   put(out, names, "temperature_status", r_status(r->temperature_status));
   put(out, names, "beta", Rf_ScalarReal(r->beta));

@@ -41,14 +41,31 @@ static void select_kth(size_t n, double *x, size_t k) {
   }
 }
 
+/* x reordered so that x[k] is the k-th of them, k the whole part of prob (n - 1); *next is
+ * the one after it. Returns the rest of prob (n - 1), 0 where there is no next one. */
+static double two_values(size_t n, double *x, double prob, size_t *k, double *next) {
+  const double at = prob * (double)(n - 1), below = floor(at);
+  *k = (size_t)below;
+  select_kth(n, x, *k);
+  *next = x[*k];
+  if (*k + 1 >= n || at == below)
+    return 0.0;
+  *next = x[*k + 1];
+  for (size_t i = *k + 2; i < n; i++)
+    *next = x[i] < *next ? x[i] : *next;
+  return at - below;
+}
+
 double gpc_quantile(size_t n, double *x, double prob) {
-  double at = prob * (double)(n - 1), below = floor(at);
-  size_t k = (size_t)below;
-  select_kth(n, x, k);
-  if (k + 1 >= n || at == below)
-    return x[k];
-  double next = x[k + 1];
-  for (size_t i = k + 2; i < n; i++)
-    next = x[i] < next ? x[i] : next;
-  return x[k] + (at - below) * (next - x[k]);
+  size_t k;
+  double next;
+  const double h = two_values(n, x, prob, &k, &next);
+  return h == 0.0 ? x[k] : x[k] + h * (next - x[k]);
+}
+
+double gpc_quantile_ordered(size_t n, double *x, double prob) {
+  size_t k;
+  double next;
+  const double h = two_values(n, x, prob, &k, &next);
+  return (1.0 - h) * x[k] + h * next;
 }

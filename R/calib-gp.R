@@ -35,6 +35,27 @@
 #' calibration, or one of two classes is favoured, take [calib_platt()], [calib_beta()] or
 #' [calib_isotonic()].
 #'
+#' # Keeping the accuracy of the classifier
+#' The map of a fit need not be increasing, and then it changes the most likely class of some rows.
+#' `monotone = TRUE` promises that it never does: in every row, also outside the scores seen, a class
+#' with the higher score never gets the lower probability, and classes with equal scores get equal
+#' probabilities. The promise holds for the numbers as computed, rounding included, for every `approx` of
+#' [`predict()`][predict.calib_gp], for every single draw and for both ends of every interval;
+#' `type = "class"` is the class with the highest score, the first of several. It is a promise of weak
+#' order: scores that differ by little may get the same probability.
+#'
+#' The fit is the same as without. The posterior mean, and every function of the posterior that prediction
+#' averages over, is replaced by the nearest increasing function, weighted by where the scores lie (see
+#' `vignette("methods", package = "gpcalib")`). `order_cost` is the log-likelihood of the calibration rows,
+#' in nats, that replacing the mean costs. A warning of class `gpcalib_warning_order_cost` says when it is
+#' more than 10: then higher scores are not always more likely to be right, and a map that may bend back
+#' would gain accuracy that no increasing one can. When the scores are against the labels, the increasing
+#' map is flat (`gpcalib_warning_flat`).
+#'
+#' With `monotone = TRUE` the default of `class_effects` means `"none"`. With `"offset"` the promise holds
+#' for a class that has the higher score and no lower offset (in draws and intervals, where offsets are
+#' drawn as well, for the offsets of each draw). With `"matrix"` there is nothing to promise: an error.
+#'
 #' # Zeros
 #' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
 #' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
@@ -48,6 +69,7 @@
 #' (`gpcalib_warning_flat`).
 #'
 #' @inheritParams calib_temperature
+#' @param monotone Promise that no class overtakes one with a higher score? See below.
 #' @param mean The prior mean of g: see above.
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
@@ -67,8 +89,9 @@
 #'   calibrator: `elbo`, `hyper` (named: variance, lengthscale, noise, slope), `inducing`,
 #'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (how often the data were
 #'   read; `passes_floor` those spent on other floors), `mean`, `covariance`, `center`, `floor`,
-#'   `range` (of the scores seen), and `monotone`, `changed` (whether the map is increasing there,
-#'   and how many calibration rows change their most likely class), `slope_sd`, `slope_cross` (the
+#'   `range` (of the scores seen), and `increasing`, `changed` (whether the posterior mean is increasing there,
+#'   and how many calibration rows change their most likely class), `monotone` (whether that is promised),
+#'   with it `order_cost` and `order_mass` (what it costs, and the weights of the projection), `slope_sd`, `slope_cross` (the
 #'   standard deviation of an estimated slope, and how `q_mean` moves with it), and `scores_seen` (a histogram
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
 #'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].

@@ -39,7 +39,7 @@ mono_fit <- function(fit, data) {
 
 warn_monotone <- function(order, n) {
   if (order$flat_map) {
-    warn_gpcalib("against", paste0("The scores are against the labels: where most of them lie the ",
+    warn_gpcalib("flat", paste0("The scores are against the labels: where most of them lie the ",
       "increasing map is flat, and says little more than that the classes are equally likely. Check that ",
       "scores and labels belong together."))
   } else if (order$order_cost > order_cost_limit) {

@@ -11,10 +11,11 @@ fit_gp <- function(data, mean, spec, floor) {
   fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
     gp_settings(data, mean, center, spec, scores$floors), spec$threads)
   stop_gp(fit, spec, center)
-  fit <- gp_with_effects(fit, data, gp_effect_blocks(data, mean, center, spec))
+  blocks <- gp_effect_blocks(data, mean, center, spec)
+  fit <- gp_with_effects(fit, data, blocks)
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
-    shared_changed = fit$changed,
+    shared_changed = fit$changed, tried = any(blocks > 0),
     hyper = stats::setNames(fit$hyper, c("variance", "lengthscale", "noise", "slope")),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),

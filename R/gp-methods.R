@@ -49,9 +49,10 @@ describe.calib_gp <- function(object) {
     paste0("bound ", format(object$elbo, digits = 6), " after ", object$passes,
       " passes; effective degrees of freedom ", format(gp_edf(object), digits = 2))
   )
+  lines <- c(lines, describe_effects(object))
   if (object$changed > 0) {
-    lines <- c(lines, paste0("not increasing: ", say_count(object$changed, "calibration row"),
-      " change their most likely class (monotone = TRUE keeps it)"))
+    lines <- c(lines, paste0(if (object$increasing) "classes shifted: " else "not increasing: ",
+      say_count(object$changed, "calibration row"), " change their most likely class (monotone = TRUE keeps it)"))
   }
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the scores", if (!is.null(object$offsets)) ", offsets apart", ", at a cost of ",
@@ -73,6 +74,7 @@ summary.calib_gp <- function(object, ...) {
   if (object$mean == "log") at <- pmax(at, .Machine$double.xmin)
   out$departure <- gp_departure(object, at)
   out$edf <- gp_edf(object)
+  out["effects"] <- list(summarise_effects(object))
   structure(out, class = c("summary.calib_gp", "summary.calibrator"))
 }
 
@@ -85,6 +87,9 @@ print.summary.calib_gp <- function(x, ...) {
   if (fit$monotone) {
     cat("  increasing by construction: no class overtakes one with a higher score; that costs ",
       format(fit$order_cost, digits = 2), " nats on the calibration rows\n", sep = "")
+  } else if (fit$increasing && fit$class_effects != "none") {
+    cat("  increasing; with effects of the classes ", fit$changed, " of ", fit$n,
+      " calibration rows change their most likely class\n", sep = "")
   } else if (fit$increasing) {
     cat("  increasing: its posterior mean keeps the order of the classes\n")
   } else {
@@ -97,6 +102,7 @@ print.summary.calib_gp <- function(x, ...) {
   cat("  departs from the prior mean by at most ", format(abs(away$departure[most]), digits = 2),
     " (at ", format(away$z[most], digits = 3), "); by more than two standard deviations on ",
     format(100 * mean(clear), digits = 2), " % of the range\n", sep = "")
+  print_effects(x$effects, fit$classes)
   invisible(x)
 }
 
@@ -105,8 +111,9 @@ parameters.calib_gp <- function(object) {
   hyper <- object$hyper
   keep <- if (object$mean == "log") names(hyper) != "slope" else TRUE
   sd <- if (is.null(object$slope_sd) || object$slope_sd == 0) NA_real_ else object$slope_sd
-  data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep],
+  own <- data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep],
     std.error = ifelse(names(hyper)[keep] == "slope", sd, NA_real_))
+  rbind(own, effect_parameters(object))
 }
 
 #' @rdname calibrator
@@ -132,7 +139,9 @@ object_fields.calib_gp <- function(object) {
     range = field("number", 2L), increasing = field("flag"), monotone = field("flag"), changed = field("whole", low = 0),
     slope_sd = field("number", low = 0, optional = TRUE),
     slope_cross = field("number", size, optional = TRUE),
-    class_effects = field("text", among = c("none", "offset", "matrix"))
+    class_effects = field("text", among = c("none", "offset", "matrix")),
+    effects_asked = field("text", among = c("auto", "none", "offset", "matrix"), optional = TRUE),
+    effects_tried = field("flag", optional = TRUE)
   ))
 }
 

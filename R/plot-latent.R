@@ -22,6 +22,10 @@
 #' over the data (the caption says how many); to draw the temperature of all rows, give it:
 #' `plot_latent(list(GP = fit, Temperature = calib_temperature(scores, labels)))`.
 #'
+#' With effects of the classes (see [calib_gp()]) the map is what the classes share; offsets and what the
+#' matrix does are pictures of their own (`what`). Their `data` have a row per class, or per pair of them. For
+#' two classes [plot_map()] shows everything together.
+#'
 #' @param object,x A fit of [calib_gp()], [calib_temperature()] or [calib_none()], for
 #'   `plot_latent()` also a named list of them. All fits of [calib_gp()] in it must work on the same
 #'   scale: centred or not, and all or none with `mean = "log"`.
@@ -34,7 +38,8 @@
 #' @param histogram Whether to draw the scores below (those of the first fit of [calib_gp()]).
 #' @param inducing Whether to mark the inducing inputs.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
-#' @param ... For `autoplot()` and `plot()`: the arguments above. For `plot_latent()` must be empty.
+#' @param ... For `autoplot()` and `plot()`: the arguments above; those of the other pictures than the map
+#'   are `level` (of the intervals of offsets) and `base_size`. For `plot_latent()` must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns
 #'   `map`, `z`, `mean`, `conf.low` and `conf.high`. `plot()` prints it and returns its argument.
 #' @family pictures
@@ -42,6 +47,7 @@
 #' cal <- letters_nn$cal
 #' fit <- calib_gp(cal$scores, cal$labels)
 #' autoplot(fit)
+#' autoplot(fit, what = "offsets")
 #' plot_latent(list(
 #'   "Full covariance" = fit,
 #'   "Diagonal" = calib_gp(cal$scores, cal$labels, covariance = "diag"),
@@ -63,10 +69,6 @@ plot_latent <- function(x, ..., compare = NULL, level = 0.95, range = NULL, hist
   points <- if (check_flag(inducing, "inducing")) latent_points(plan, curves)
   draw_latent(plan, curves, points, level, histogram, base_size)
 }
-
-#' @rdname plot_latent
-#' @export
-autoplot.calib_gp <- function(object, ...) plot_latent(object, ...)
 
 #' @rdname plot_latent
 #' @export
@@ -349,6 +351,9 @@ latent_caption <- function(plan, level, histogram, points) {
     },
     if (points) "Circles: inducing inputs. ",
     if (length(plan$fits) + length(latent_lines(plan)) > 1) "Maps are shifted to agree on average.",
+    if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
+      " Effects of single classes are not drawn."
+    },
     if (some) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",
         say_number(first$n), " rows.")

@@ -307,7 +307,9 @@ test_that("print and summary say what was done", {
   fit <- calib_gp(letters_nn$cal$scores, letters_nn$cal$labels)
   expect_output(print(fit), "Latent Gaussian process")
   expect_output(print(summary(fit)), "increasing")
-  expect_named(coef(fit), c("variance", "lengthscale", "noise", "slope"))
+  expect_identical(names(coef(fit))[1:4], c("variance", "lengthscale", "noise", "slope"))
+  expect_named(coef(calib_gp(letters_nn$cal$scores, letters_nn$cal$labels, class_effects = "none")),
+    c("variance", "lengthscale", "noise", "slope"))
   expect_equal(nrow(glance(fit)), 1)
   expect_true(all(c("elbo", "passes", "edf") %in% names(glance(fit))))
   # (v, slope, effects) have a joint covariance, of which half is kept

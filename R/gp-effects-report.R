@@ -1,0 +1,226 @@
+# What the effects of the classes in a fit of calib_gp() are: offsets and matrices in the units of the
+# scores, with standard deviations, what each part is worth, and how print() and summary() say it.
+#
+# A fit keeps e_k for the features x of class_features.h, in Helmert contrasts and scaled. A constant
+# added to all classes changes no probability, so that everything here is centred: it sums to zero over
+# the classes.
+
+#' Helmert's contrasts [k x (k - 1)], as in src/class_features.c
+#' @noRd
+effect_contrasts <- function(k) {
+  out <- stats::contr.helmert(k)
+  sweep(out, 2, sqrt(colSums(out^2)), "/")
+}
+
+#' Linear combinations of a block's effects: sum_i e_ki v_ij for class k and column j of `v`
+#'
+#' @param which the rows of `effect` that are meant.
+#' @return list: `estimate` and `sd`, [classes x columns of v], centred over the classes.
+#' @noRd
+effect_combine <- function(object, which, v) {
+  effects <- object$effects
+  k <- ncol(effects$effect)
+  r <- nrow(effects$effect)
+  from <- length(object$inducing) + effects$slopes
+  places <- from + as.vector(outer(which, r * (seq_len(k) - 1), "+"))
+  cov <- array(effects_cov(effects)[places, places], c(length(which), k, length(which), k))
+  even <- diag(k) - 1 / k
+  spread <- function(w) {
+    one <- array(w %*% matrix(cov, length(which)), c(k, length(which), k))
+    both <- matrix(w %*% matrix(aperm(one, c(2, 1, 3)), length(which)), k)
+    sqrt(pmax(rowSums((even %*% both) * even), 0))
+  }
+  names <- list(object$classes, colnames(v))
+  estimate <- even %*% t(effects$effect[which, , drop = FALSE]) %*% v
+  list(estimate = `dimnames<-`(estimate, names),
+    sd = `dimnames<-`(matrix(apply(v, 2, spread), k), names))
+}
+
+#' Features of rows of centred scores [n x k], [n x r], as src/class_features.c has them
+#' @noRd
+effect_features <- function(effects, z) {
+  k <- ncol(z)
+  scale <- effects$scale
+  z <- pmin(pmax(z, scale[["low"]]), scale[["high"]])
+  z <- z - rowMeans(z)
+  contrasts <- effect_contrasts(k)
+  odds <- abs(scale[["slope"]] * (z[, 2] - z[, 1]))
+  p <- exp(scale[["slope"]] * (z - z[cbind(seq_len(nrow(z)), max.col(z))]))
+  parts <- list(
+    matrix(1, nrow(z)),
+    if (k == 2) cbind(odds + 2 * log1p(exp(-odds)) - 2 * log(2)) else z %*% contrasts / scale[["rms"]],
+    (p / rowSums(p)) %*% contrasts
+  )
+  do.call(cbind, parts[effects$count > 0])
+}
+
+#' The rows of `effect` that belong to a block
+#' @noRd
+effect_rows <- function(effects, block) {
+  which(rep(effect_blocks, effects$count) == block)
+}
+
+#' Offsets, centred: data frame of class, estimate and sd
+#' @noRd
+effect_offsets <- function(object) {
+  if (!is.null(object$offsets)) {
+    b <- object$offsets$mean
+    k <- length(b)
+    var <- object$offsets$var
+    var <- var * (1 - 2 / k) + sum(var) / k^2
+    return(data.frame(class = object$classes, estimate = unname(b - mean(b)), sd = sqrt(var)))
+  }
+  rows <- if (!is.null(object$effects)) effect_rows(object$effects, "offset")
+  if (!length(rows)) return(NULL)
+  one <- effect_combine(object, rows, matrix(1))
+  data.frame(class = object$classes, estimate = one$estimate[, 1], sd = one$sd[, 1], row.names = NULL)
+}
+
+#' The matrix between classes in the units of the centred scores, or that of the softmax of the
+#' temperature-scaled scores: list(estimate, sd), row k and column j for what the score of j does to k
+#' @noRd
+effect_matrix <- function(object, block = "matrix") {
+  effects <- object$effects
+  rows <- if (!is.null(effects)) effect_rows(effects, block)
+  if (!length(rows)) return(NULL)
+  k <- length(object$classes)
+  v <- if (k == 2) matrix(1, dimnames = list(NULL, "shape")) else t(effect_contrasts(k))
+  if (k > 2) colnames(v) <- object$classes
+  effect_combine(object, rows, if (block == "matrix" && k > 2) v / effects$scale[["rms"]] else v)
+}
+
+#' What both matrices do together where one class stands out: by how much the latent value of class k
+#' moves in a row whose temperature-scaled probability of class j is `p` and of the others equal
+#' @noRd
+effect_moves <- function(object, p = 0.9) {
+  effects <- object$effects
+  k <- length(object$classes)
+  if (is.null(effects) || k == 2 || !any(effects$count[-1] > 0)) return(NULL)
+  gap <- log(p * (k - 1) / (1 - p)) / effects$scale[["slope"]]
+  x <- t(effect_features(effects, gap * (diag(k) - 1 / k)))
+  which <- unlist(lapply(effect_blocks[-1], function(block) effect_rows(effects, block)))
+  effect_combine(object, which, `colnames<-`(x[which, , drop = FALSE], object$classes))
+}
+
+#' What each block is worth, in nats, at the variances that were learned: the Savage-Dickey ratio
+#' log p(e = 0) - log q(e = 0) of prior and posterior
+#' @noRd
+effect_worth <- function(object) {
+  if (!is.null(object$offsets)) {
+    tau2 <- object$offsets$sd[[1]]^2
+    var <- object$offsets$var
+    return(c(offset = sum(log(var / tau2) + object$offsets$mean^2 / var) / 2))
+  }
+  effects <- object$effects
+  if (is.null(effects)) return(numeric())
+  cov <- effects_cov(effects)
+  k <- ncol(effects$effect)
+  from <- length(object$inducing) + effects$slopes
+  worth <- function(block) {
+    rows <- effect_rows(effects, block)
+    places <- from + as.vector(outer(rows, nrow(effects$effect) * (seq_len(k) - 1), "+"))
+    root <- chol(cov[places, places])
+    away <- backsolve(root, as.vector(effects$effect[rows, ]), transpose = TRUE)
+    sum(log(diag(root))) - length(places) * log(effects$sd[[block]]) + sum(away^2) / 2
+  }
+  vapply(stats::setNames(nm = names(effects$sd)), worth, 0)
+}
+
+#' Offsets and matrices as rows of tidy()
+#' @noRd
+effect_parameters <- function(object) {
+  sds <- c(object$effects$sd, object$offsets$sd)
+  if (!length(sds)) return(NULL)
+  rows <- function(term, estimate, error) data.frame(term = term, estimate = estimate, std.error = error)
+  entries <- function(block) {
+    one <- effect_matrix(object, block)
+    if (is.null(one)) return(NULL)
+    if (length(object$classes) == 2) {
+      return(rows(paste0("shape[", object$classes, "]"), one$estimate[, 1], one$sd[, 1]))
+    }
+    pair <- outer(object$classes, object$classes, paste, sep = ", ")
+    rows(paste0(block, "[", pair, "]"), as.vector(one$estimate), as.vector(one$sd))
+  }
+  offsets <- effect_offsets(object)
+  out <- rbind(
+    rows(paste0("sd_", names(sds)), unname(sds), NA_real_),
+    if (!is.null(offsets)) rows(paste0("offset[", offsets$class, "]"), offsets$estimate, offsets$sd),
+    entries("matrix"), entries("softmax")
+  )
+  rownames(out) <- NULL
+  out
+}
+
+# In words ----------------------------------------------------------------------------------
+
+#' Words for the blocks: two classes have a shape in place of a matrix
+#' @noRd
+effect_words <- function(blocks, k) {
+  unname(c(offset = "offsets", matrix = if (k == 2) "shapes" else "matrix", softmax = "matrix of the softmax")[blocks])
+}
+
+#' The line of print() on what was decided, and what it is worth
+#' @noRd
+describe_effects <- function(object) {
+  asked <- object$effects_asked
+  auto <- identical(asked, "auto")
+  if (object$class_effects == "none") {
+    return(paste0("class effects: none", if (auto) {
+      if (isTRUE(object$effects_tried)) ", they promise nothing (\"auto\")" else ", not with these settings (\"auto\")"
+    }))
+  }
+  worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
+  parts <- effect_words(names(c(object$effects$sd, object$offsets$sd)), length(object$classes))
+  paste0("class effects: ", paste(parts, collapse = ", "), "; worth ", format(worth, digits = 3), " nats",
+    if (auto) " (\"auto\")")
+}
+
+#' What summary() says of the effects
+#' @noRd
+print_effects <- function(effects, classes) {
+  if (is.null(effects)) return(invisible())
+  say <- function(x) format(x, digits = 2, trim = TRUE)
+  signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
+  cat("\nEffects of the classes, worth ", format(effects$worth, digits = 3), " nats of the bound; each part by itself, ",
+    "given the others:\n", sep = "")
+  for (part in names(effects$parts)) {
+    cat("  ", effect_words(part, length(classes)), ": about ", say(effects$parts[[part]]), " nats, standard deviation ", say(effects$sd[[part]]), "\n", sep = "")
+  }
+  shifted <- effects$shifted
+  if (!is.null(shifted)) {
+    cat("  shifted by more than two standard deviations: ", if (nrow(shifted)) {
+      paste0("\"", shifted$class, "\" ", signed(shifted$estimate), collapse = ", ")
+    } else {
+      "none"
+    }, if (effects$n_shifted > nrow(shifted)) paste0(", and ", effects$n_shifted - nrow(shifted), " more"), "\n", sep = "")
+  }
+  mixed <- effects$mixed
+  if (!is.null(mixed)) {
+    cat("  mixed up", if (nrow(mixed)) paste0(" (truth where the scores say another class with 90 %): ",
+      paste0("\"", mixed$class, "\" for \"", mixed$said, "\" ", signed(mixed$estimate), collapse = ", ")) else ": none by more than two standard deviations",
+      "\n", sep = "")
+  }
+}
+
+#' For summary(): list of worth, parts, sd, shifted, mixed; NULL without effects
+#' @noRd
+summarise_effects <- function(object, most = 6) {
+  if (object$class_effects == "none") return(NULL)
+  offsets <- effect_offsets(object)
+  shifted <- if (!is.null(offsets)) offsets[abs(offsets$estimate) > 2 * offsets$sd, ]
+  if (!is.null(shifted)) shifted <- shifted[order(-abs(shifted$estimate)), ]
+  moves <- effect_moves(object)
+  mixed <- if (!is.null(moves)) {
+    all <- data.frame(class = rep(object$classes, ncol(moves$estimate)),
+      said = rep(object$classes, each = nrow(moves$estimate)), estimate = as.vector(moves$estimate),
+      sd = as.vector(moves$sd))
+    all <- all[all$class != all$said & all$estimate > 2 * all$sd, ]
+    utils::head(all[order(-all$estimate), ], most)
+  }
+  list(
+    worth = if (is.null(object$effects)) object$offsets$worth else object$effects$worth,
+    parts = effect_worth(object), sd = c(object$effects$sd, object$offsets$sd), n_shifted = nrow(shifted),
+    shifted = utils::head(shifted, most), mixed = mixed, offsets = offsets, matrix = effect_matrix(object),
+    softmax = effect_matrix(object, "softmax"), moves = moves
+  )
+}

@@ -1,0 +1,95 @@
+# Effects of the classes in pictures: offsets with their intervals, and what the matrix does to each class.
+
+#' @rdname plot_latent
+#' @param what For `autoplot()` of a fit of [calib_gp()]: `"map"`, the latent map that all classes share;
+#'   `"offsets"`, the offset of each class with its interval; `"matrix"`, for more than two classes, by how
+#'   much the latent value of every class is moved where the scores say another one with 90 %.
+#' @export
+autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ...) {
+  what <- check_choice(what, c("map", "offsets", "matrix"), "what")
+  switch(what,
+    map = plot_latent(object, ...),
+    offsets = plot_offsets(object, ...),
+    matrix = plot_moves(object, ...)
+  )
+}
+
+offsets_shown <- 40L # classes, the farthest ones
+moves_named <- 5L
+
+#' Offsets as points with their intervals, in their order
+#' @noRd
+plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
+  check_dots_empty(...)
+  object <- check_object(object)
+  level <- check_level(level, "level")
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  rows <- effect_offsets(object)
+  if (is.null(rows)) {
+    stop_input("object", "has no offsets of its classes", "Draw its map: autoplot(fit, what = \"map\").")
+  }
+  k <- nrow(rows)
+  if (k > offsets_shown) rows <- rows[order(-abs(rows$estimate))[seq_len(offsets_shown)], ]
+  rows <- rows[order(rows$estimate), ]
+  half <- stats::qnorm((1 + level) / 2) * rows$sd
+  rows$conf.low <- rows$estimate - half
+  rows$conf.high <- rows$estimate + half
+  rows$class <- factor(rows$class, levels = rows$class)
+  pen <- base_size / 10
+  ggplot(rows, aes(.data$estimate, .data$class)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey55", linewidth = 0.4 * pen) +
+    ggplot2::geom_linerange(aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ink[1],
+      linewidth = 0.6 * pen) +
+    geom_point(colour = ink[1], size = 1.4 * pen) +
+    scale_x_continuous(labels = say_plain) +
+    ggplot2::scale_y_discrete(labels = function(x) shorten(x, 24)) +
+    labs(title = "Offsets of the classes", x = "Offset of the latent value", y = NULL,
+      caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " farthest of ", k, " classes. "),
+        "Offsets sum to zero; ", say_level(level), " posterior intervals.")) +
+    picture_theme(base_size) +
+    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 25) 0.65 else 0.9)))
+}
+
+#' The matrix as a heat map
+#' @noRd
+plot_moves <- function(object, ..., base_size = 9) {
+  check_dots_empty(...)
+  object <- check_object(object)
+  base_size <- check_number(base_size, "base_size", 1, 100)
+  moves <- effect_moves(object)
+  if (is.null(moves)) {
+    stop_input("object", "has no matrix between its classes", if (length(object$classes) == 2) {
+      "With two classes see plot_map()."
+    } else {
+      "Fit with class_effects = \"matrix\", or draw what = \"map\"."
+    })
+  }
+  classes <- object$classes
+  k <- length(classes)
+  rows <- data.frame(class = factor(rep(classes, k), levels = rev(classes)),
+    said = factor(rep(classes, each = k), levels = classes), estimate = as.vector(moves$estimate),
+    sd = as.vector(moves$sd))
+  others <- which(as.character(rows$class) != as.character(rows$said))
+  named <- rows[utils::head(others[order(-abs(rows$estimate[others]))], moves_named), ]
+  most <- max(abs(rows$estimate), 1e-12)
+  short <- function(x) shorten(x, if (k > 12) 6 else 10)
+  named$label <- formatC(named$estimate, digits = 1, format = "f", flag = "+")
+  ggplot(rows, aes(.data$said, .data$class)) +
+    ggplot2::geom_tile(aes(fill = .data$estimate)) +
+    ggplot2::geom_tile(data = named, fill = NA, colour = "black", linewidth = base_size / 20) +
+    geom_fit_text(aes(.data$said, .data$class, label = .data$label), data = named, width = 0.9 / k,
+      height = 0.9 / k, size = text_size(base_size),
+      colour = ifelse(abs(named$estimate) > 0.6 * most, "white", "black")) +
+    ggplot2::scale_fill_gradient2(low = ink[2], mid = "grey97", high = ink[1], limits = c(-most, most),
+      labels = say_plain) +
+    ggplot2::scale_x_discrete(labels = short, expand = c(0, 0)) +
+    ggplot2::scale_y_discrete(labels = short, expand = c(0, 0)) +
+    ggplot2::coord_fixed() +
+    labs(title = "What the matrix moves", x = "Class that the scores say (90 %)", y = "Class that is moved", fill = NULL,
+      caption = wrap_words("Largest: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
+        named$label, collapse = ", "), ". Changes of the latent value, summing to zero over the classes.")) +
+    picture_theme(base_size) +
+    theme(panel.grid = element_blank(), legend.position = "right", legend.key.height = unit(1.6, "lines"),
+      axis.text.x = element_text(angle = if (max(nchar(short(classes))) > 3) 90 else 0, vjust = 0.5,
+        hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))
+}

@@ -1,0 +1,58 @@
+# Slow, obvious versions of the class effects: every row's design written out.
+
+# Features of a row of centred scores, by their definition
+oracle_effect_features <- function(fit, z) {
+  s <- fit$effects$scale
+  k <- length(z)
+  z <- pmin(pmax(z, s[["low"]]), s[["high"]])
+  z <- z - mean(z)
+  helmert <- sapply(seq_len(k - 1), function(j) c(rep(-1, j), j, rep(0, k - j - 1)) / sqrt(j * (j + 1)))
+  d <- s[["slope"]] * (z[2] - z[1])
+  has <- fit$effects$count > 0
+  c(if (has[1]) 1,
+    if (has[2]) if (k == 2) log(1 + exp(d)) + log(1 + exp(-d)) - 2 * log(2) else drop(t(helmert) %*% z) / s[["rms"]],
+    if (has[3]) drop(t(helmert) %*% oracle_soft(s[["slope"]] * z)))
+}
+
+# The covariance of (v, slope, effects) from its lower triangle
+oracle_effect_cov <- function(fit) {
+  size <- length(fit$inducing) + fit$effects$slopes + length(fit$effects$effect)
+  cov <- matrix(0, size, size)
+  at <- 0
+  for (j in seq_len(size)) for (i in j:size) {
+    at <- at + 1
+    cov[i, j] <- cov[j, i] <- fit$effects$cov[at]
+  }
+  cov
+}
+
+# Mean and covariance of the latent values of a row of centred scores
+oracle_effect_row <- function(fit, z, known_slope = FALSE) {
+  k <- length(z)
+  f <- oracle_features(z, fit$inducing, fit$hyper)
+  x <- oracle_effect_features(fit, z)
+  design <- matrix(0, k, length(fit$inducing) + fit$effects$slopes + k * length(x))
+  own <- length(fit$inducing) + fit$effects$slopes
+  for (j in seq_len(k)) {
+    design[j, seq_along(fit$inducing)] <- f$a[, j]
+    if (fit$effects$slopes) design[j, own] <- z[j]
+    design[j, own + (j - 1) * length(x) + seq_along(x)] <- x
+  }
+  cov <- oracle_effect_cov(fit)
+  if (known_slope && fit$effects$slopes) {
+    cov <- cov - tcrossprod(cov[, own]) / cov[own, own]
+  }
+  list(phi = fit$hyper[["slope"]] * z + drop(crossprod(f$a, fit$q_mean)) + drop(x %*% unname(fit$effects$effect)),
+    cov = design %*% cov %*% t(design) + diag(f$rho, k))
+}
+
+# Labels from softmax(W z + b): a class is taken for another, and one is favoured
+mixed_data <- function(n, k, w = 0.5, b = 1) {
+  z <- matrix(stats::rnorm(n * k, sd = 2), n)
+  weight <- diag(0.7, k)
+  weight[1, 2] <- w
+  offset <- c(b, rep(0, k - 1))
+  f <- z %*% t(weight) + rep(offset, each = n)
+  y <- max.col(f - log(-log(matrix(stats::runif(n * k), n))))
+  list(scores = z, labels = factor(y, levels = seq_len(k)))
+}

@@ -1,0 +1,237 @@
+# Effects of the classes in calib_gp(): predictions against every row's design written out, and what is
+# said of them.
+
+fit_mixed <- function(n, k, ...) {
+  d <- mixed_data(n, k)
+  c(d, list(fit = quiet_gp(d$scores, d$labels, ...), z = d$scores - rowMeans(d$scores)))
+}
+set.seed(21)
+three <- fit_mixed(400, 3)
+set.seed(22)
+pair <- fit_mixed(400, 2)
+set.seed(23)
+many <- fit_mixed(300, 40, class_effects = "offset")
+
+test_that("the default finds effects where they are, and none where there are none", {
+  expect_identical(three$fit$class_effects, "matrix")
+  expect_gt(three$fit$effects$worth, 10)
+  plain <- shared_gp(three$scores, three$labels)
+  set.seed(24)
+  test <- mixed_data(2000, 3)
+  gain <- log_loss(predict(plain, test$scores), test$labels) - log_loss(predict(three$fit, test$scores), test$labels)
+  expect_gt(gain, 0.02)
+  set.seed(25)
+  z <- matrix(rnorm(3000, sd = 2), 1000)
+  y <- max.col(z - log(-log(matrix(runif(3000), 1000))))
+  fit <- calib_gp(z, y)
+  away <- predict(fit, z) - predict(shared_gp(z, y), z)
+  expect_lt(mean(abs(away)), 0.01)
+})
+
+test_that("latent values have the mean and covariance of the joint posterior", {
+  for (d in list(three, pair)) {
+    latent <- predict(d$fit, d$scores[1:5, ], type = "latent")
+    for (n in 1:5) {
+      row <- oracle_effect_row(d$fit, d$z[n, ])
+      expect_equal(unname(latent$mean[n, ]), row$phi, tolerance = 1e-7)
+      expect_equal(unname(latent$var[n, ]), diag(row$cov), tolerance = 1e-6)
+    }
+    p <- predict(d$fit, d$scores[1:5, ], approx = "mean")
+    soft <- t(apply(d$z[1:5, ], 1, function(z) oracle_soft(oracle_effect_row(d$fit, z)$phi)))
+    expect_equal(unname(p), soft, tolerance = 1e-7)
+  }
+})
+
+test_that("two classes with effects agree with one-dimensional quadrature", {
+  p <- predict(pair$fit, pair$scores[1:8, ])
+  for (n in 1:8) {
+    row <- oracle_effect_row(pair$fit, pair$z[n, ])
+    sd <- sqrt(sum(row$cov * c(1, -1, -1, 1)))
+    exact <- integrate(function(x) plogis(diff(row$phi) + sd * x) * dnorm(x), -9, 9, rel.tol = 1e-12)$value
+    expect_equal(p[[n, 2]], exact, tolerance = 1e-9)
+  }
+})
+
+test_that("several classes with effects agree with brute force, by every road", {
+  set.seed(26)
+  new <- three$scores[1:12, ]
+  delta <- predict(three$fit, new)
+  mc <- predict(three$fit, new, approx = "mc", n_draws = 20000)
+  draws <- predict(three$fit, new, type = "draws", n_draws = 4000)
+  ends <- predict(three$fit, new, type = "interval", level = 0.9, n_draws = 4000)
+  expect_equal(ends[, , "estimate"], delta, tolerance = 1e-12)
+  expect_equal(predict(three$fit, new, type = "class"), factor(max.col(delta), levels = 1:3))
+  for (n in 1:12) {
+    row <- oracle_effect_row(three$fit, three$z[n, ])
+    root <- t(chol(row$cov + diag(1e-12, 3)))
+    x <- root %*% matrix(rnorm(60000), 3)
+    g <- exp(row$phi + cbind(x, -x))
+    g <- g / rep(colSums(g), each = 3)
+    expect_lt(max(abs(delta[n, ] - rowMeans(g))), 2e-3)
+    expect_lt(max(abs(mc[n, ] - rowMeans(g))), 5e-3)
+    expect_lt(max(abs(ends[n, , "lower"] - apply(g, 1, quantile, 0.05))), 0.02)
+    expect_lt(max(abs(ends[n, , "upper"] - apply(g, 1, quantile, 0.95))), 0.02)
+    ratio <- log(draws[n, 2, ] / draws[n, 1, ])
+    expect_lt(abs(mean(ratio) - row$phi[2] + row$phi[1]), 1e-3)
+    expect_equal(var(ratio), sum(row$cov[1:2, 1:2] * c(1, -1, -1, 1)), tolerance = 0.1)
+  }
+})
+
+test_that("a slope that is taken as known narrows the draws", {
+  set.seed(27)
+  new <- three$scores[1:3, ]
+  known <- predict(three$fit, new, type = "draws", n_draws = 6000, vary_slope = FALSE)
+  for (n in 1:3) {
+    row <- oracle_effect_row(three$fit, three$z[n, ], known_slope = TRUE)
+    expect_equal(var(log(known[n, 2, ] / known[n, 1, ])), sum(row$cov[1:2, 1:2] * c(1, -1, -1, 1)), tolerance = 0.1)
+  }
+})
+
+test_that("offsets of many classes shift the process", {
+  fit <- many$fit
+  expect_null(fit$effects)
+  b <- fit$offsets
+  new <- many$scores[1:6, ]
+  latent <- predict(fit, new, type = "latent")
+  p <- predict(fit, new, approx = "mean")
+  for (n in 1:6) {
+    row <- oracle_row(many$z[n, ], fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)
+    expect_equal(unname(latent$mean[n, ]), row$phi + unname(b$mean), tolerance = 1e-6)
+    expect_equal(unname(latent$var[n, ]), diag(row$cov) + b$var, tolerance = 1e-5)
+    expect_equal(unname(p[n, ]), oracle_soft(row$phi + unname(b$mean)), tolerance = 1e-6)
+  }
+  set.seed(28)
+  draws <- predict(fit, new, type = "draws", n_draws = 4000)
+  ratio <- log(draws[1, 2, ] / draws[1, 1, ])
+  row <- oracle_row(many$z[1, ], fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)
+  expect_equal(var(ratio), sum(row$cov[1:2, 1:2] * c(1, -1, -1, 1)) + sum(b$var[1:2]), tolerance = 0.1)
+  mc <- predict(fit, new, approx = "mc", n_draws = 4000)
+  expect_equal(unname(mc), unname(apply(draws, 1:2, mean)), tolerance = 0.02)
+  ends <- predict(fit, new, type = "interval", n_draws = 4000)
+  wide <- predict(fit, new, type = "draws", n_draws = 4000, vary_slope = TRUE)
+  expect_equal(unname(ends[, 1, "upper"]), unname(apply(wide[, 1, ], 1, quantile, 0.975)), tolerance = 0.05)
+})
+
+# What is reported --------------------------------------------------------------------------
+
+test_that("tidy() gives offsets and matrices in the units of the scores, centred", {
+  fit <- three$fit
+  terms <- coef(fit)
+  pick <- function(name) terms[grep(paste0("^", name, "\\["), names(terms))]
+  b <- pick("offset")
+  w <- matrix(pick("matrix"), 3)
+  soft <- matrix(pick("softmax"), 3)
+  expect_equal(sum(b), 0, tolerance = 1e-10)
+  expect_equal(colSums(w), rep(0, 3), tolerance = 1e-10)
+  # they are what the rows get beside the process
+  for (n in 1:5) {
+    z <- three$z[n, ]
+    row <- oracle_effect_row(fit, z)
+    process <- oracle_row(z, fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)$phi
+    own <- row$phi - process
+    p <- oracle_soft(fit$effects$scale[["slope"]] * z)
+    expect_equal(unname(b) + drop(w %*% z) + drop(soft %*% p), own - mean(own), tolerance = 1e-8)
+  }
+  # the classes are mixed up as they were made to be
+  expect_gt(w[1, 2], 2 * tidy(fit)$std.error[match("matrix[1, 2]", tidy(fit)$term)])
+  expect_identical(names(which.max(b)), "offset[1]")
+})
+
+test_that("their standard deviations are those of the posterior", {
+  fit <- three$fit
+  cov <- oracle_effect_cov(fit)
+  r <- nrow(fit$effects$effect)
+  own <- length(fit$inducing) + fit$effects$slopes
+  helmert <- cbind(c(-1, 1, 0) / sqrt(2), c(-1, -1, 2) / sqrt(6))
+  table <- tidy(fit)
+  error <- function(term) table$std.error[match(term, table$term)]
+  even <- diag(3) - 1 / 3
+  for (k in 1:3) {
+    weight <- numeric(ncol(cov)) # offset k less the mean of all
+    weight[own + (0:2) * r + 1] <- even[k, ]
+    expect_equal(error(paste0("offset[", k, "]")), sqrt(drop(weight %*% cov %*% weight)), tolerance = 1e-8)
+    for (j in 1:3) {
+      weight <- numeric(ncol(cov))
+      for (l in 1:3) weight[own + (l - 1) * r + 2:3] <- even[k, l] * helmert[j, ] / fit$effects$scale[["rms"]]
+      expect_equal(error(paste0("matrix[", k, ", ", j, "]")), sqrt(drop(weight %*% cov %*% weight)), tolerance = 1e-8)
+    }
+  }
+  b <- effect_offsets(many$fit)
+  weight <- diag(40) - 1 / 40
+  expect_equal(b$sd, sqrt(rowSums(weight^2 %*% diag(many$fit$offsets$var))), tolerance = 1e-10)
+  expect_equal(b$estimate, drop(weight %*% many$fit$offsets$mean), tolerance = 1e-10)
+})
+
+test_that("two classes have offsets and shapes", {
+  names <- names(coef(pair$fit))
+  expect_true(all(c("offset[1]", "offset[2]", "shape[1]", "shape[2]") %in% names))
+  expect_equal(sum(coef(pair$fit)[c("shape[1]", "shape[2]")]), 0, tolerance = 1e-12)
+})
+
+test_that("what a part is worth is near what the bound loses without it", {
+  set.seed(29)
+  d <- mixed_data(600, 3, w = 0, b = 0.8)
+  with <- quiet_gp(d$scores, d$labels, class_effects = "offset")
+  worth <- summary(with)$effects$parts[["offset"]]
+  expect_equal(worth, with$effects$worth, tolerance = 0.25)
+  expect_gt(worth, 5)
+})
+
+test_that("print() and summary() say what was decided", {
+  expect_output(print(three$fit), "class effects: offsets, matrix.*; worth .* nats \\(\"auto\"\\)")
+  expect_output(print(shared_gp(three$scores, three$labels)), "class effects: none\n")
+  expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "none, not with these settings")
+  expect_output(print(summary(three$fit)), "mixed up .*\"1\" for \"2\" \\+")
+  expect_output(print(summary(three$fit)), "shifted by more than two standard deviations: \"1\" \\+")
+  expect_output(print(summary(pair$fit)), "shapes: about")
+  expect_output(print(summary(many$fit)), "offsets: about")
+  old <- shared_gp(three$scores, three$labels)
+  old[c("class_effects", "effects_asked", "effects_tried")] <- NULL
+  old$format <- 3L
+  expect_output(print(old), "class effects: none")
+})
+
+test_that("what the matrix moves is the change of a row's latent values", {
+  fit <- three$fit
+  moves <- effect_moves(fit)
+  gap <- log(0.9 * 2 / 0.1) / fit$effects$scale[["slope"]]
+  z <- gap * (c(0, 1, 0) - 1 / 3)
+  x <- oracle_effect_features(fit, z)[-1]
+  own <- drop(x %*% unname(fit$effects$effect)[-1, ])
+  expect_equal(unname(moves$estimate[, 2]), own - mean(own), tolerance = 1e-10)
+})
+
+test_that("pictures of the effects hold their tables", {
+  plot <- autoplot(three$fit, what = "offsets", level = 0.5)
+  offsets <- effect_offsets(three$fit)
+  rows <- plot$data[match(offsets$class, as.character(plot$data$class)), ]
+  expect_equal(rows$estimate, offsets$estimate)
+  expect_equal(rows$conf.high - rows$conf.low, 2 * qnorm(0.75) * offsets$sd)
+  heat <- autoplot(three$fit, what = "matrix")
+  expect_equal(nrow(heat$data), 9)
+  expect_match(heat$labels$caption, "1 for 2 \\+")
+  for (p in list(plot, heat, autoplot(many$fit, what = "offsets"), autoplot(three$fit))) {
+    expect_silent(ggplot2::ggplot_build(p))
+  }
+  expect_match(gsub("\n", " ", autoplot(three$fit)$labels$caption), "Effects of single classes are not drawn")
+  bad <- function(...) expect_error(autoplot(...), class = "gpcalib_error_input")
+  bad(pair$fit, what = "matrix")
+  bad(many$fit, what = "matrix")
+  bad(shared_gp(three$scores, three$labels), what = "offsets")
+  bad(three$fit, what = "bars")
+  bad(three$fit, what = "offsets", histogram = TRUE)
+})
+
+test_that("the map of two classes has the true intercept", {
+  at <- c(0.1, 0.5, 0.8)
+  map <- calib_map(pair$fit, at)
+  odds <- qlogis(at)
+  for (i in 1:3) {
+    row <- oracle_effect_row(pair$fit, c(-odds[i], odds[i]) / 2)
+    sd <- sqrt(sum(row$cov * c(1, -1, -1, 1)))
+    exact <- integrate(function(x) plogis(diff(row$phi) + sd * x) * dnorm(x), -9, 9, rel.tol = 1e-12)$value
+    expect_equal(map$calibrated[i], exact, tolerance = 1e-8)
+  }
+  expect_lt(map$conf.high[2], 0.5) # class 1 is favoured: 1/2 does not stay 1/2
+  expect_equal(plot_map(pair$fit, points = 11)$data$calibrated, calib_map(pair$fit, seq(0, 1, 0.1))$calibrated)
+})

@@ -1,19 +1,5 @@
 # Effects of the classes in pictures: offsets with their intervals, and what the matrix does to each class.
 
-#' @rdname plot_latent
-#' @param what For `autoplot()` of a fit of [calib_gp()]: `"map"`, the latent map that all classes share;
-#'   `"offsets"`, the offset of each class with its interval; `"matrix"`, for more than two classes, by how
-#'   much the latent value of every class is moved where the scores say another one with 90 %.
-#' @export
-autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ...) {
-  what <- check_choice(what, c("map", "offsets", "matrix"), "what")
-  switch(what,
-    map = plot_latent(object, ...),
-    offsets = plot_offsets(object, ...),
-    matrix = plot_moves(object, ...)
-  )
-}
-
 offsets_shown <- 40L # classes, the farthest ones
 moves_named <- 5L
 

@@ -71,6 +71,20 @@ plot_latent <- function(x, ..., compare = NULL, level = 0.95, range = NULL, hist
 }
 
 #' @rdname plot_latent
+#' @param what For `autoplot()` of a fit of [calib_gp()]: `"map"`, the latent map that all classes share;
+#'   `"offsets"`, the offset of each class with its interval; `"matrix"`, for more than two classes, by how
+#'   much the latent value of every class is moved where the scores say another one with 90 %.
+#' @export
+autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ...) {
+  what <- check_choice(what, c("map", "offsets", "matrix"), "what")
+  switch(what,
+    map = plot_latent(object, ...),
+    offsets = plot_offsets(object, ...),
+    matrix = plot_moves(object, ...)
+  )
+}
+
+#' @rdname plot_latent
 #' @export
 autoplot.calib_temperature <- function(object, ...) plot_latent(object, ...)
 

@@ -10,7 +10,7 @@
 #' outer bins. A bin of equal width without calibration rows keeps the score as it is.
 #'
 #' # When to use it
-#' For a transparent correction that can be written on a card, and as the baseline that it is. Bins
+#' When the correction has to be transparent: it is a short table. And as a baseline for other methods. Bins
 #' of equal mass are the safer choice when scores crowd near 0 and 1.
 #'
 #' What it cannot do: it does not keep the order of scores, neighbouring bins can contradict each

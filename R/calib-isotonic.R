@@ -21,7 +21,7 @@
 #' against the rest, before the division. `interpolate` is not used.
 #'
 #' # When to use it
-#' With a few thousand calibration rows or more per class, and a classifier whose order is right but
+#' With about a thousand calibration rows or more per class, and a classifier whose order is right but
 #' whose scores are wrong in a way that no formula foresees. It keeps the order of two-class
 #' scores, except that it makes ties, so that the area under the curve changes little.
 #'

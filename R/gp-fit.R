@@ -129,11 +129,12 @@ warn_gp <- function(fit, data) {
     warn_gpcalib("not_converged", paste0("The fit stopped after ", fit$passes,
       if (fit$passes == 1) " pass" else " passes", " over the data",
       if (fit$gave_up) {
-        paste0(" because no step raised the bound any more, though ",
-          format(fit$promise, digits = 2), " nats were promised. Its bound may be improved upon.")
+        paste0(" because no further step improved it, although an improvement of about ",
+          format(fit$promise, digits = 2), " in the log evidence was expected. The fit may not be the best possible.")
       } else {
-        paste0(if (fit$promise > 0) paste(" with", format(fit$promise, digits = 2), "nats still promised"),
-          ". Raise `max_passes` in gp_control().")
+        paste0(if (fit$promise > 0) {
+          paste0(", with about ", format(fit$promise, digits = 2), " in the log evidence still to be gained")
+        }, ". Raise `max_passes` in gp_control().")
       }, hint_gp(fit, data)))
   }
 }

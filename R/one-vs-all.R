@@ -65,8 +65,8 @@ warn_absent <- function(classes, absent, always) {
   )
   about <- if (length(always)) "" else if (length(absent) == 1) " about it" else " about them"
   warn_gpcalib("absent", paste0(toupper(substring(say, 1, 1)), substring(say, 2), ". Nothing can be ",
-    "learned", about, ": the rate (n + 1/K)/(N + 1) stands in for ",
-    if (length(always)) "every map." else "the map."))
+    "learned", about, ": ", if (length(always)) "every class" else if (length(absent) == 1) "it" else "each of them",
+    " gets a constant probability, the smoothed frequency (n + 1/K)/(N + 1)."))
 }
 
 #' The maps of a calibrator as the C code reads them
@@ -106,7 +106,7 @@ describe_ova <- function(object, lines) {
   fixed <- length(object$fixed)
   c(lines, if (k > 2) "one-vs-all, rows divided by their sum",
     if (fixed) paste0(fixed, if (fixed == 1) " class has" else " classes have",
-      " a constant rate for want of calibration rows"))
+      " a constant probability, because no calibration row (or every one) is of ", if (fixed == 1) "it" else "them"))
 }
 
 #' "12 steps", or "from 3 to 20 steps per class"

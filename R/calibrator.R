@@ -257,6 +257,12 @@ augment.calibrator <- function(x, newdata, data = NULL, interval = FALSE, level 
   x <- check_object(x, "x")
   if (missing(newdata)) stop_input("newdata", "is missing", "Give the scores to calibrate.")
   interval <- check_flag(interval, "interval")
+  if (is_lazy(newdata)) {
+    if (!is.null(data) || interval) {
+      stop_input(if (interval) "interval" else "data", "is not for lazy tables", "Leave it out, or collect the rows.")
+    }
+    return(augment_lazy(x, newdata, ...))
+  }
   scores <- if (is.data.frame(newdata)) own_columns(x, newdata) else newdata
   if (is.null(data)) {
     data <- if (is.data.frame(newdata)) {

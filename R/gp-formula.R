@@ -1,0 +1,88 @@
+# A fit of calib_gp() as a formula that needs no linear algebra: what calib_sql() and write_calibrator() write out.
+
+#' The posterior mean of a fit as a sum of bumps, and its effects as plain matrices
+#'
+#' With z the scores of a row on the scale of g (floored, centred), g(z) = slope z (or log z) + sum_j weight_j
+#' exp(-(z - place_j)^2 / (2 lengthscale^2)). Class k of a row has g(z_k) + offset_k + sum_l linear_kl v_l + sum_l
+#' softmax_kl softmax(steep v)_l, v the scores held within `limits`; with two classes even_k e(d) instead of the sums,
+#' d = steep (v_2 - v_1), e(d) = |d| + 2 log(1 + exp(-|d|)) - 2 log 2.
+#' @return list: `mean`, `slope`, `lengthscale`, `place`, `weight`, `floor`, `center`, and `offset`, `linear`, `softmax`,
+#'   `even`, `steep`, `limits` where there are effects.
+#' @noRd
+gp_formula <- function(object) {
+  hyper <- object$hyper
+  out <- list(mean = if (object$mean == "log") "log" else "linear", slope = hyper[["slope"]],
+    lengthscale = hyper[["lengthscale"]], place = as.double(object$inducing), weight = gp_weights(object),
+    floor = gp_floor(object), center = object$center)
+  check_formula(object, out)
+  if (!is.null(object$offsets)) out$offset <- unname(object$offsets$mean)
+  c(out, if (!is.null(object$effects)) effects_formula(object))
+}
+
+#' What probabilities count as at least; 0 for logits that are taken as they are
+#' @noRd
+gp_floor <- function(object) {
+  if (!is.null(object$floor)) return(object$floor)
+  if (object$input == "probs") .Machine$double.xmin else 0
+}
+
+#' s2 L^-T m: the whitened mean as weights of the bumps; K as in src/gp_basis.c
+#' @noRd
+gp_weights <- function(object) {
+  hyper <- object$hyper
+  s2 <- hyper[["variance"]]
+  w <- object$inducing
+  k <- s2 * exp(-0.5 * outer(w, w, "-")^2 / hyper[["lengthscale"]]^2)
+  for (jitter in c(0, 10^(-12:-4))) {
+    root <- tryCatch(chol(k + diag(hyper[["noise"]] + jitter * s2, length(w))), error = function(e) NULL)
+    if (!is.null(root) && min(diag(root))^2 > 1e-14 * s2) return(s2 * backsolve(root, as.double(object$q_mean)))
+  }
+  stop_object("object", "has inducing inputs too close together")
+}
+
+#' Weights of inducing inputs that lie close together are large and cancel: is enough left?
+#' @noRd
+check_formula <- function(object, formula) {
+  ends <- if (object$mean == "log") pmax(object$range, formula$floor) else object$range
+  z <- seq(ends[1], ends[2], length.out = 500)
+  apart <- max(abs(bump_sum(formula, z) - .Call(C_gp_latent, object, z)$mean))
+  if (!is.finite(apart) || apart > 1e-6) {
+    stop_input("object", paste0("has bumps that cancel so far that a sum of them is off by ", format(apart, digits = 2)),
+      "Fit it with fewer `inducing`, or use predict() on the rows.")
+  }
+}
+
+#' g(z), in R
+#' @noRd
+bump_sum <- function(formula, z) {
+  bumps <- exp(-0.5 * outer(as.double(z), formula$place, "-")^2 / formula$lengthscale^2)
+  drop(bumps %*% formula$weight) + if (formula$mean == "log") log(z) else formula$slope * z
+}
+
+#' Helmert's contrasts [k x (k-1)], as in src/class_features.c
+#' @noRd
+helmert <- function(k) {
+  out <- matrix(0, k, k - 1)
+  for (j in seq_len(k - 1)) out[seq_len(j + 1), j] <- c(rep(-1, j), j) / sqrt(j * (j + 1))
+  out
+}
+
+#' Effects on the scores and on their softmax themselves rather than on contrasts of them
+#' @noRd
+effects_formula <- function(object) {
+  effects <- object$effects
+  k <- length(object$classes)
+  count <- as.integer(effects$count)
+  known <- c(1L, if (k == 2) 1L else k - 1L, if (k == 2) 0L else k - 1L)
+  if (length(count) != 3 || !all(count == 0 | count == known) || nrow(effects$effect) != sum(count)) {
+    stop_input("object", "has effects of its classes that cannot be written as a formula", "Use predict() on the rows.")
+  }
+  block <- rep(seq_along(count), count)
+  part <- function(b) effects$effect[block == b, , drop = FALSE]
+  out <- list(steep = effects$scale[["slope"]], limits = unname(effects$scale[c("low", "high")]))
+  if (count[1]) out$offset <- as.vector(part(1))
+  if (count[2] && k == 2) out$even <- as.vector(part(2))
+  if (count[2] && k > 2) out$linear <- unname(t(helmert(k) %*% part(2))) / effects$scale[["rms"]]
+  if (count[3]) out$softmax <- unname(t(helmert(k) %*% part(3)))
+  out
+}

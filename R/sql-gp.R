@@ -1,0 +1,71 @@
+# The process in SQL: its posterior mean, which is a slope and a sum of Gaussian bumps, and the effects of the classes.
+
+#' @export
+sql_steps.calib_gp <- function(object, d, z) {
+  formula <- gp_formula(object)
+  k <- length(z)
+  l <- numbered("l", k)
+  steps <- if (formula$mean == "log") {
+    list(sql_step(stats::setNames(sql_least(z, formula$floor), l)))
+  } else {
+    sql_log(object, d, z, formula$floor, l)
+  }
+  if (formula$center) {
+    steps <- c(steps, list(sql_step(c(gpcalib_mean = paste0(sql_sum(l), " / ", literal(k))), l),
+      sql_step(stats::setNames(paste0(l, " - gpcalib_mean"), l))))
+  }
+  effects <- sql_effects(formula, d, l)
+  g <- numbered("g", k)
+  value <- paste0(sql_bumps(formula, d, l), effects$terms)
+  c(steps, effects$steps, list(sql_step(stats::setNames(value, g))), sql_softmax(d, g))
+}
+
+#' g of columns
+#' @noRd
+sql_bumps <- function(formula, d, l) {
+  scale <- 1 / (sqrt(2) * formula$lengthscale)
+  used <- formula$weight != 0
+  place <- formula$place[used]
+  weight <- formula$weight[used]
+  vapply(l, function(x) {
+    mean <- if (formula$mean == "log") sql_ln(d, x) else paste0(literal(formula$slope), " * ", x)
+    if (!length(weight)) return(mean)
+    off <- paste0("(", literal(scale), " * (", x, " - ", literal(place), "))")
+    square <- paste0("-", off, " * ", off)
+    # a vanishing bump is an error in PostgreSQL
+    if (d$underflow) square <- paste0("CASE WHEN ABS", off, " > 2.6e+01 THEN -6.76e+02 ELSE ", square, " END")
+    sql_sum(c(mean, paste0(literal(weight), " * EXP(", square, ")")))
+  }, "", USE.NAMES = FALSE)
+}
+
+#' Steps that the effects of the classes need before, and what they add to g
+#' @noRd
+sql_effects <- function(formula, d, l) {
+  k <- length(l)
+  steps <- list()
+  terms <- matrix("", 4, k)
+  if (!is.null(formula$offset)) terms[1, ] <- paste0(" + ", literal(formula$offset))
+  v <- numbered("v", k)
+  if (!is.null(formula$steep)) {
+    held <- sql_clamp(l, formula$limits[1], formula$limits[2])
+    steps <- list(sql_step(stats::setNames(held, v), l))
+  }
+  apply_matrix <- function(m, x) {
+    vapply(seq_len(k), function(j) paste0(" + ", sql_sum(paste0(literal(m[j, ]), " * ", x))), "")
+  }
+  if (!is.null(formula$even)) {
+    size <- paste0("ABS(", literal(formula$steep), " * (gpcalib_v2 - gpcalib_v1))")
+    e <- paste0("gpcalib_d + 2.0e+00 * ", sql_ln(d, paste0("(1.0e+00 + ", sql_exp(d, "-gpcalib_d"), ")")), " - ",
+      literal(2 * log(2)))
+    steps <- c(steps, list(sql_step(c(gpcalib_d = size), l), sql_step(c(gpcalib_even = e), l)))
+    terms[2, ] <- paste0(" + ", literal(formula$even), " * gpcalib_even")
+  }
+  if (!is.null(formula$linear)) terms[3, ] <- apply_matrix(formula$linear, v)
+  if (!is.null(formula$softmax)) {
+    s <- numbered("s", k)
+    carry_on <- function(step) sql_step(step$new, unique(c(step$carry, l, v)))
+    steps <- c(steps, lapply(sql_softmax(d, v, formula$steep, s), carry_on))
+    terms[4, ] <- apply_matrix(formula$softmax, s)
+  }
+  list(steps = steps, terms = apply(terms, 2, paste, collapse = ""))
+}

@@ -154,13 +154,14 @@ finish_probs <- function(probs, object, data, type) {
 #' @param x,object A calibrator.
 #' @param newdata For `augment()`: scores as in [predict.calibrator()], or a data frame that
 #'   holds, among other columns, the score columns under the names of the classes (with or
-#'   without `.pred_`); for two classes that of the second is enough.
+#'   without `.pred_`); for two classes that of the second is enough. Or a lazy table of \pkg{dbplyr}, which stays lazy: see [calib_sql()].
 #' @param data For `augment()`: the data frame to add to; `newdata` itself when `NULL`.
 #' @param conf.int,conf.level For `tidy()`: whether to add the intervals of [confint()], and their level.
 #' @param interval For `augment()`: whether to add columns `.pred_lower_<class>` and `.pred_upper_<class>`, for
 #'   methods whose `predict()` has `type = "interval"`.
 #' @param level Level of these intervals.
-#' @param ... Not used, except that `augment()` passes it to `predict()`.
+#' @param ... Not used, except that `augment()` passes it to `predict()`, or for lazy tables takes `columns` and `keep` as
+#'   [calib_sql()] does (by default all columns are kept) and `check`: whether to look for NULL and other bad scores by a query first.
 #' @return `print()` and `summary()` return their argument and a `summary.calibrator`;
 #'   `coef()` a named vector; `nobs()` a number; `tidy()` a data frame with the columns `term`,
 #'   `estimate` and `std.error`, with `conf.int = TRUE` also `conf.low` and `conf.high`; `glance()` one row with `method`, `input`, `classes`, `nobs`,

@@ -39,7 +39,7 @@ one_row <- function(con, query) lapply(DBI::dbGetQuery(con, query), as.double)
 #' @noRd
 check_lazy_scores <- function(object, d, tbl, single) {
   x <- quote_name(d, single$columns)
-  odd <- paste(sql_missing(d, x), collapse = " OR ")
+  odd <- sql_sum(sql_missing(d, x), " OR ")
   y <- sql_double(d, x)
   probs <- object$input == "probs"
   bad <- if (probs) {
@@ -50,7 +50,7 @@ check_lazy_scores <- function(object, d, tbl, single) {
     paste0("ABS(", y, ") > 1.0e+300")
   }
   count <- function(condition) paste0("SUM(CASE WHEN ", condition, " THEN 1 ELSE 0 END)")
-  found <- one_row(d$con, paste0("SELECT COUNT(*) AS n, ", count(odd), " AS odd, ", count(paste(bad, collapse = " OR ")),
+  found <- one_row(d$con, paste0("SELECT COUNT(*) AS n, ", count(odd), " AS odd, ", count(sql_sum(bad, " OR ")),
     " AS bad FROM ", lazy_from(tbl)))
   if (found$n == 0) return()
   if (found$odd > 0) {

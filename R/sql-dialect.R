@@ -49,12 +49,12 @@ need_dbplyr <- function() {
 is_simulated <- function(con) inherits(con, "TestConnection")
 
 quote_name <- function(d, x) {
-  if (is_simulated(d$con)) return(as.character(dbplyr::escape(dbplyr::ident(x), collapse = NULL, con = d$con)))
+  if (is_simulated(d$con)) return(as.character(dbplyr::escape(dbplyr::ident(x), parens = FALSE, collapse = NULL, con = d$con)))
   as.character(DBI::dbQuoteIdentifier(d$con, as.character(x)))
 }
 
 quote_text <- function(d, x) {
-  if (is_simulated(d$con)) return(as.character(dbplyr::escape(as.character(x), collapse = NULL, con = d$con)))
+  if (is_simulated(d$con)) return(as.character(dbplyr::escape(as.character(x), parens = FALSE, collapse = NULL, con = d$con)))
   as.character(DBI::dbQuoteString(d$con, as.character(x)))
 }
 
@@ -67,20 +67,21 @@ literal <- function(x) {
     short <- as.double(out) != x
     out[short] <- sprintf(digits, x[short])
   }
+  out <- sub("([.][0-9]+?)0+e", "\\1e", out, perl = TRUE)
   ifelse(x < 0, paste0("(", out, ")"), out)
 }
 
 # Expressions -----------------------------------------------------------------------------
 
-#' Terms added in pairs of pairs: a chain of a thousand would be too deep for some parsers, and its rounding error
+#' Terms added (or joined by OR) in pairs of pairs: a chain of a thousand would be too deep for some parsers, and its rounding error
 #' larger
 #' @noRd
-sql_sum <- function(terms) {
+sql_sum <- function(terms, operator = " + ") {
   while (length(terms) > 1) {
     odd <- length(terms) %% 2 == 1
     last <- terms[length(terms)]
     pairs <- matrix(if (odd) terms[-length(terms)] else terms, 2)
-    terms <- paste0("(", pairs[1, ], " + ", pairs[2, ], ")")
+    terms <- paste0("(", pairs[1, ], operator, pairs[2, ], ")")
     if (odd) terms <- c(terms, last)
   }
   terms

@@ -10,6 +10,10 @@
 #'   `even`, `steep`, `limits` where there are effects.
 #' @noRd
 gp_formula <- function(object) {
+  if (isTRUE(object$monotone)) {
+    stop_input("object", "was fitted with monotone = TRUE, whose map is a table and no sum of bumps",
+      "Use predict() on the rows, saveRDS() for a file, or fit without monotone = TRUE.")
+  }
   hyper <- object$hyper
   out <- list(mean = if (object$mean == "log") "log" else "linear", slope = hyper[["slope"]],
     lengthscale = hyper[["lengthscale"]], place = as.double(object$inducing), weight = gp_weights(object),

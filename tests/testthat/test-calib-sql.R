@@ -243,3 +243,11 @@ test_that("literals come back as the same number", {
   back <- DBI::dbGetQuery(con, paste("SELECT", paste(text, collapse = ", ")))
   expect_identical(unname(unlist(back)), x)
 })
+
+test_that("what cannot be written is refused", {
+  skip_if_not_installed("dbplyr")
+  d <- database_rows(3, FALSE)
+  fit <- suppressWarnings(calib_gp(d$x, d$y, monotone = TRUE))
+  expect_error(calib_sql(fit, con = dbplyr::simulate_postgres()), "monotone = TRUE", class = "gpcalib_error_input")
+  expect_error(write_calibrator(fit, tempfile()), "monotone = TRUE", class = "gpcalib_error_input")
+})

@@ -1,13 +1,59 @@
 # Tests of calibration where rows depend on each other within groups.
 
-#' Score tests by Hotelling's T-squared of the sums over groups
-#' @param groups codes 1..G.
+#' The tests with groups
+#' @param groups codes 1..G; @param estimator,kernel,bandwidth for "skce".
 #' @noRd
-test_groups <- function(forecast, groups, method, replicates) {
-  if (!method %in% c("likelihood", "spiegelhalter")) {
-    stop_input("groups", paste0("cannot be taken into account by method \"", method, "\""),
-      "Use \"likelihood\" or \"spiegelhalter\", or take one row of each group.")
+test_groups <- function(forecast, groups, method, replicates, estimator, kernel, bandwidth) {
+  switch(method,
+    mcb = test_mcb_groups(forecast, groups, replicates),
+    skce = test_skce_groups(forecast, groups, replicates, estimator, kernel, bandwidth),
+    test_scores_groups(forecast, groups, method, replicates)
+  )
+}
+
+say_signs <- function(replicates, groups) {
+  paste0("p-value by ", replicates, " changes of the signs of ", max(groups), " groups")
+}
+
+test_mcb_groups <- function(forecast, groups, replicates) {
+  if (is.null(replicates)) replicates <- default_replicates(length(forecast$labels))
+  test <- redraw_test(function(seed, first, count) {
+    .Call(C_mcb_sign_draw, forecast, groups, max(groups), seed, first, count)
+  }, replicates)
+  list(statistic = c(MCB = test$observed), p.value = test$p.value,
+    method = paste0("Test of calibration by isotonic miscalibration of the Brier score, ", say_signs(replicates, groups)))
+}
+
+#' Pairs of rows of different groups only: those of one group differ from 0 on average under calibration, too
+#' @noRd
+test_skce_groups <- function(forecast, groups, replicates, estimator, kernel, bandwidth) {
+  n <- length(forecast$labels)
+  if (estimator == "linear") {
+    stop_input("estimator", "is \"linear\", which does not know of `groups`", "Leave it out.")
   }
+  if (n > most_skce_rows) {
+    stop_input("groups", paste0("can be taken into account by method \"skce\" for at most ", most_skce_rows, " rows"),
+      "Use \"likelihood\", or fewer rows.")
+  }
+  if (is.null(bandwidth)) bandwidth <- skce_bandwidth(forecast, kernel)
+  if (is.null(replicates)) replicates <- 999L
+  count <- max(groups)
+  sums <- .Call(C_skce_groups, forecast, kernel, bandwidth, groups, count)
+  pairs <- (n^2 - sum(as.double(tabulate(groups, count))^2)) / 2
+  # s'Hs / 2 with the signs s of the groups
+  test <- redraw_test(function(seed, first, count) {
+    signs <- cbind(1, .Call(C_sign_draw, max(groups), seed, first, count))
+    matrix(colSums(signs * (sums %*% signs)) / (2 * pairs), 1)
+  }, replicates)
+  list(statistic = c(SKCE = test$observed), parameter = c(bandwidth = bandwidth), p.value = test$p.value,
+    estimate = c(SKCE = test$observed),
+    method = paste0("Test of calibration by the squared kernel calibration error (pairs of different groups), ",
+      say_signs(replicates, groups)))
+}
+
+#' Score tests by Hotelling's T-squared of the sums over groups
+#' @noRd
+test_scores_groups <- function(forecast, groups, method, replicates) {
   if (!is.null(replicates)) {
     stop_input("replicates", "is given together with `groups`",
       "Labels that are redrawn row by row are independent: leave one of the two out.")

@@ -45,7 +45,9 @@
 #' the derivative of the likelihood in slope and offsets (to Spiegelhalter's sum), which is 0 on average
 #' under calibration, is added up within groups, and Hotelling's T-squared tests whether the mean of these sums
 #' is 0, with an F distribution of as many degrees of freedom as there are parameters, and the groups less
-#' that. `"mcb"` and `"skce"` take rows to be independent.
+#' that. `"mcb"` and `"skce"` keep their statistic (`"skce"` over the pairs of rows of different groups), and instead of
+#' drawing labels they let the residuals, label less probability, of a whole group keep or change their sign, `replicates`
+#' times (a wild bootstrap). At least some 20 groups are needed for any of these.
 #'
 #' A test says whether there is evidence against calibration, not how bad it is: with many rows a
 #' harmless departure is significant. See [smooth_ece()], [ece()] and [reliability_table()] for size and
@@ -86,16 +88,19 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
   data_name <- paste(short_deparse(substitute(probs)), "and", short_deparse(substitute(labels)))
   method <- check_choice(method, c("likelihood", "spiegelhalter", "mcb", "skce"), "method")
   estimator <- check_choice(estimator, c("auto", "quadratic", "linear"), "estimator")
-  kernel <- check_choice(kernel, c("laplace", "gaussian"), "kernel")
+  kernels <- c("laplace", "gaussian")
+  kernel <- check_choice(kernel, kernels, "kernel")
   if (!is.null(bandwidth)) bandwidth <- check_number(bandwidth, "bandwidth", 1e-10, 1e10)
   if (!is.null(replicates)) replicates <- check_count(replicates, "replicates", 19, 1e7)
   forecast <- check_forecast(probs, labels)
   groups <- check_groups(groups, length(forecast$labels))
-  out <- if (!is.null(groups)) test_groups(forecast, groups, method, replicates) else switch(method,
+  out <- if (!is.null(groups)) {
+    test_groups(forecast, groups, method, replicates, estimator, match(kernel, kernels) - 1L, bandwidth)
+  } else switch(method,
     likelihood = test_likelihood(forecast, replicates),
     spiegelhalter = test_spiegelhalter(forecast, replicates),
     mcb = test_mcb(forecast, replicates),
-    skce = test_skce(forecast, replicates, estimator, match(kernel, c("laplace", "gaussian")) - 1L, bandwidth)
+    skce = test_skce(forecast, replicates, estimator, match(kernel, kernels) - 1L, bandwidth)
   )
   structure(c(out, list(data.name = data_name)), class = "htest")
 }

@@ -48,23 +48,47 @@ void gpc_mcb_prepare(size_t n, size_t k, const double *p, gpc_mcb *mcb, void *wo
   }
 }
 
+/* sum (y - x)^2 - sum (y - fit)^2 = sum_g (w x^2 - 2 h x) + sum_blocks h^2 / w for map j, with the
+ * outcomes h of every group of ties in `hits`. */
+static double mcb_gain(const gpc_mcb *mcb, size_t j) {
+  const double *score = mcb->score + j * mcb->n, *weight = mcb->weight + j * mcb->n;
+  const size_t m = mcb->groups[j];
+  double sum = 0.0;
+  memcpy(mcb->pooled, weight, m * sizeof(double));
+  for (size_t g = 0; g < m; g++)
+    sum += weight[g] * score[g] * score[g] - 2.0 * mcb->hits[g] * score[g];
+  const size_t blocks = gpc_pava_pool(m, mcb->hits, mcb->pooled, mcb->start);
+  for (size_t b = 0; b < blocks; b++)
+    sum += mcb->hits[b] * mcb->hits[b] / mcb->pooled[b];
+  return sum;
+}
+
 double gpc_mcb_value(const gpc_mcb *mcb, const int *label) {
   const size_t n = mcb->n;
   double sum = 0.0;
   for (size_t j = 0; j < mcb->maps; j++) {
-    const double *score = mcb->score + j * n, *weight = mcb->weight + j * n;
-    const int *group = mcb->group_of + j * n, code = (int)(mcb->first + j) + 1;
-    const size_t m = mcb->groups[j];
-    memset(mcb->hits, 0, m * sizeof(double));
-    memcpy(mcb->pooled, weight, m * sizeof(double));
+    const int *tie = mcb->group_of + j * n, code = (int)(mcb->first + j) + 1;
+    memset(mcb->hits, 0, mcb->groups[j] * sizeof(double));
     for (size_t i = 0; i < n; i++)
-      mcb->hits[group[i]] += label[i] == code;
-    /* sum (y - x)^2 - sum (y - fit)^2 = sum_g (w x^2 - 2 h x) + sum_blocks h^2 / w */
-    for (size_t g = 0; g < m; g++)
-      sum += weight[g] * score[g] * score[g] - 2.0 * mcb->hits[g] * score[g];
-    const size_t blocks = gpc_pava_pool(m, mcb->hits, mcb->pooled, mcb->start);
-    for (size_t b = 0; b < blocks; b++)
-      sum += mcb->hits[b] * mcb->hits[b] / mcb->pooled[b];
+      mcb->hits[tie[i]] += label[i] == code;
+    sum += mcb_gain(mcb, j);
+  }
+  return sum / (double)n;
+}
+
+double gpc_mcb_signed(const gpc_mcb *mcb, const int *label, const int *group,
+                      const double *sign) {
+  const size_t n = mcb->n;
+  double sum = 0.0;
+  for (size_t j = 0; j < mcb->maps; j++) {
+    const double *score = mcb->score + j * n;
+    const int *tie = mcb->group_of + j * n, code = (int)(mcb->first + j) + 1;
+    memset(mcb->hits, 0, mcb->groups[j] * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+      const double x = score[tie[i]], hit = label[i] == code ? 1.0 : 0.0;
+      mcb->hits[tie[i]] += sign[group[i] - 1] > 0.0 ? hit : 2.0 * x - hit;
+    }
+    sum += mcb_gain(mcb, j);
   }
   return sum / (double)n;
 }
@@ -137,4 +161,31 @@ double gpc_skce_quadratic(const gpc_skce *skce, const int *label) {
     sum += same - skce->cross[i + ((size_t)code - 1) * n];
   }
   return sum / (0.5 * (double)n * (double)(n - 1));
+}
+
+void gpc_skce_groups(gpc_skce_kernel kernel, double width, size_t n, size_t k,
+                     const double *p, const int *label, const int *group, size_t units,
+                     double *residual, double *sums, gpc_poll poll, void *data) {
+  memset(sums, 0, units * units * sizeof(double));
+  for (size_t c = 0; c < k; c++)
+    for (size_t i = 0; i < n; i++)
+      residual[i + c * n] = ((size_t)label[i] == c + 1 ? 1.0 : 0.0) - p[i + c * n];
+  for (size_t i = 1; i < n; i++) {
+    double *column = sums + ((size_t)group[i] - 1) * units;
+    for (size_t j = 0; j < i; j++) {
+      if (group[j] == group[i])
+        continue;
+      double inner = 0.0;
+      for (size_t c = 0; c < k; c++)
+        inner += residual[i + c * n] * residual[j + c * n];
+      column[group[j] - 1] +=
+          inner * gpc_skce_value(kernel, gpc_skce_distance(kernel, n, k, p, i, j), width);
+    }
+    gpc_call_poll(poll, data);
+  }
+  for (size_t a = 1; a < units; a++)
+    for (size_t b = 0; b < a; b++) {
+      const double both = sums[a + b * units] + sums[b + a * units];
+      sums[a + b * units] = sums[b + a * units] = both;
+    }
 }

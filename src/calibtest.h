@@ -33,6 +33,12 @@ void gpc_mcb_prepare(size_t n, size_t k, const double *p, gpc_mcb *mcb, void *wo
 /* Miscalibration of labels [n], per row. */
 double gpc_mcb_value(const gpc_mcb *mcb, const int *label);
 
+/* The same with outcomes p + sign (y - p), the sign that of the row's group: what it is when the
+ * residuals of whole groups keep or change their sign. group [n]: 1..units; sign [units]. All signs
+ * 1 give gpc_mcb_value(). */
+double gpc_mcb_signed(const gpc_mcb *mcb, const int *label, const int *group,
+                      const double *sign);
+
 /* Squared kernel calibration error
  * ------------------------------------------------------- Widmann, Lindsten and Zachariah
  * (2019), with the kernel k(p, q) times the identity: h_ij = k(p_i, p_j) (e_{y_i} -
@@ -64,5 +70,11 @@ void gpc_skce_prepare(gpc_skce_kernel kernel, double width, const double *p,
 
 /* The unbiased quadratic estimator: the mean of h_ij over i < j. */
 double gpc_skce_quadratic(const gpc_skce *skce, const int *label);
+
+/* Sums of h_ij over the pairs of rows of two different groups: sums [units x units], symmetric, with
+ * zeros on the diagonal. group [n]: 1..units; residual [n x k] is overwritten. */
+void gpc_skce_groups(gpc_skce_kernel kernel, double width, size_t n, size_t k,
+                     const double *p, const int *label, const int *group, size_t units,
+                     double *residual, double *sums, gpc_poll poll, void *data);
 
 #endif

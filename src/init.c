@@ -88,6 +88,9 @@ SEXP r_spread_draw(SEXP forecast, SEXP square, SEXP seed, SEXP first, SEXP count
 SEXP r_mcb_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count);
 SEXP r_skce_draw(SEXP forecast, SEXP kernel, SEXP width, SEXP seed, SEXP first,
                  SEXP count);
+SEXP r_mcb_sign_draw(SEXP forecast, SEXP group, SEXP units, SEXP seed, SEXP first,
+                     SEXP count);
+SEXP r_skce_groups(SEXP forecast, SEXP kernel, SEXP width, SEXP group, SEXP units);
 SEXP r_skce_pairs(SEXP forecast, SEXP kernel, SEXP width);
 SEXP r_skce_distances(SEXP forecast, SEXP kernel, SEXP rows);
 /* r_monitor.c */
@@ -160,6 +163,8 @@ static const R_CallMethodDef calls[] = {
     CALL(spread_draw, 5),
     CALL(mcb_draw, 4),
     CALL(skce_draw, 6),
+    CALL(mcb_sign_draw, 6),
+    CALL(skce_groups, 5),
     CALL(skce_pairs, 3),
     CALL(skce_distances, 3),
     CALL(monitor_sums, 6),

@@ -119,19 +119,45 @@ static double mcb_value(void *context, const int *label) {
   return gpc_mcb_value(context, label);
 }
 
+static gpc_mcb prepared_mcb(const gpc_forecast *f) {
+  const size_t maps = f->k == 2 ? 1 : f->k;
+  gpc_mcb mcb = {.groups = (size_t *)R_alloc(maps, sizeof(size_t)),
+                 .group_of = r_work_int(f->n * maps),
+                 .score = r_work(f->n * maps),
+                 .weight = r_work(f->n * maps),
+                 .hits = r_work(f->n),
+                 .pooled = r_work(f->n),
+                 .start = r_work_int(f->n)};
+  gpc_mcb_prepare(f->n, f->k, f->probs, &mcb,
+                  R_alloc(gpc_radix_work(f->n) + (f->n + 1) * sizeof(int), 1));
+  return mcb;
+}
+
 SEXP r_mcb_draw(SEXP forecast, SEXP seed, SEXP first, SEXP count) {
   gpc_forecast f = r_forecast(forecast);
-  const size_t maps = f.k == 2 ? 1 : f.k;
-  gpc_mcb mcb = {.groups = (size_t *)R_alloc(maps, sizeof(size_t)),
-                 .group_of = r_work_int(f.n * maps),
-                 .score = r_work(f.n * maps),
-                 .weight = r_work(f.n * maps),
-                 .hits = r_work(f.n),
-                 .pooled = r_work(f.n),
-                 .start = r_work_int(f.n)};
-  gpc_mcb_prepare(f.n, f.k, f.probs, &mcb,
-                  R_alloc(gpc_radix_work(f.n) + (f.n + 1) * sizeof(int), 1));
+  gpc_mcb mcb = prepared_mcb(&f);
   return with_draws(&f, seed, first, count, mcb_value, &mcb);
+}
+
+/* The same where residuals of whole groups (codes 1..units) keep or change their sign. */
+SEXP r_mcb_sign_draw(SEXP forecast, SEXP group, SEXP units, SEXP seed, SEXP first,
+                     SEXP count) {
+  gpc_forecast f = r_forecast(forecast);
+  const size_t reps = (size_t)r_count(count, "count");
+  const size_t from = (size_t)r_count(first, "first");
+  const size_t many = (size_t)r_count(units, "units");
+  const int *codes = r_codes(group, "group", f.n, many);
+  gpc_mcb mcb = prepared_mcb(&f);
+  double *sign = r_work(many);
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, 1, (int)reps + 1));
+  REAL(out)[0] = gpc_mcb_value(&mcb, f.labels);
+  for (size_t r = 0; r < reps; r++) {
+    gpc_sign_draw(many, seed_of(seed), from + r, 1, sign);
+    REAL(out)[r + 1] = gpc_mcb_signed(&mcb, f.labels, codes, sign);
+    r_poll(NULL);
+  }
+  UNPROTECT(1);
+  return out;
 }
 
 /* Kernel calibration error -------------------------------------------------------------
@@ -155,6 +181,18 @@ SEXP r_skce_draw(SEXP forecast, SEXP kernel, SEXP width, SEXP seed, SEXP first,
   gpc_skce_prepare(r_kernel(kernel), r_number(width, "width"), f.probs, &skce, r_poll,
                    NULL);
   return with_draws(&f, seed, first, count, skce_value, &skce);
+}
+
+/* Sums of h over pairs of rows of different groups, [units x units]. */
+SEXP r_skce_groups(SEXP forecast, SEXP kernel, SEXP width, SEXP group, SEXP units) {
+  gpc_forecast f = r_forecast(forecast);
+  const size_t many = (size_t)r_count(units, "units");
+  const int *codes = r_codes(group, "group", f.n, many);
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)many, (int)many));
+  gpc_skce_groups(r_kernel(kernel), r_number(width, "width"), f.n, f.k, f.probs, f.labels,
+                  codes, many, r_work(f.n * f.k), REAL(out), r_poll, NULL);
+  UNPROTECT(1);
+  return out;
 }
 
 /* h of the rows taken two by two. */

@@ -205,11 +205,44 @@ test_that("with groups the scores of rows are summed and tested by Hotelling's T
   expect_equal(calib_test(p2[rep(1:200, 5)], y2[rep(1:200, 5)], groups = rep(1:200, 5))$p.value,
     calib_test(p2, y2, groups = 1:200)$p.value, tolerance = 1e-10)
   error <- function(...) expect_error(..., class = "gpcalib_error_input")
-  error(calib_test(p2, y2, "mcb", groups = rep(1:20, 10)), "`groups`")
   error(calib_test(p2, y2, groups = rep(1:20, 10), replicates = 99), "`replicates`")
   error(calib_test(p2, y2, groups = rep(1:2, 100)), "too few")
   error(calib_test(p2, y2, groups = 1:3), "`groups`")
   error(calib_test(c(0, 0.5, 0.7, 0.2), c(1, 0, 1, 0), groups = 1:4), "row 1")
+})
+
+test_that("with groups residuals of whole groups change their sign", {
+  g <- rep(1:30, 5)
+  # miscalibration: outcomes p + s (y - p), pooled by isotonic regression, class by class
+  slow <- function(p, y, s) {
+    classes <- if (ncol(p) == 2) 2 else seq_len(ncol(p))
+    sum(vapply(classes, function(k) {
+      x <- p[, k]
+      out <- x + s * ((y == k) - x)
+      mean((out - x)^2) - mean((out - stats::ave(stats::isoreg(x[order(x)], out[order(x)])$yf, seq_along(x))[rank(x)])^2)
+    }, 0))
+  }
+  for (case in list(three, list(p = cbind(1 - p2, p2)[1:150, ], y = y2[1:150] + 1L))) {
+    forecast <- check_forecast(case$p, factor(case$y, levels = seq_len(ncol(case$p))))
+    seed <- c(3, 4)
+    got <- .Call(C_mcb_sign_draw, forecast, g, 30L, seed, 0L, 4L)
+    signs <- .Call(C_sign_draw, 30L, seed, 0L, 4L)
+    want <- vapply(0:4, function(r) slow(case$p, case$y, if (r) signs[g, r] else 1), 0)
+    expect_equal(as.vector(got), want, tolerance = 1e-10)
+    # kernel error: the mean of h over pairs of different groups
+    h <- oracle_skce(case$p, case$y, 0.3)
+    apart <- outer(g, g, "!=")
+    set.seed(1)
+    test <- calib_test(case$p, factor(case$y), "skce", bandwidth = 0.3, groups = g, replicates = 99)
+    expect_equal(unname(test$estimate), mean(h[apart]), tolerance = 1e-10)
+    set.seed(1)
+    signs <- .Call(C_sign_draw, 30L, draw_seed(), 0L, 99L)
+    drawn <- apply(signs, 2, function(s) mean((outer(s[g], s[g]) * h)[apart]))
+    expect_equal(test$p.value, (1 + sum(drawn >= mean(h[apart]))) / 100)
+  }
+  expect_match(calib_test(three$p, three$y, "mcb", groups = g, replicates = 19)$method, "19 changes of the signs of 30 groups")
+  expect_error(calib_test(p2, y2, "skce", groups = rep(1:20, 10), estimator = "linear"), "`estimator`",
+    class = "gpcalib_error_input")
 })
 
 test_that("bad arguments are named", {

@@ -36,6 +36,17 @@ gp_scores <- function(data, mean, floor) {
   list(z = data$scores, floors = try_floors(smallest / 2, length(data$classes)), floored = TRUE)
 }
 
+#' Log prior of the floors: p^(1/2) below the lowest score above zero
+#'
+#' That is Jeffreys' prior of a probability p, on the scale of log p. With few rows a zero may never
+#' be the true class, and the bound would take it for as good as impossible. The first of the floors is
+#' half the lowest score above zero. Version 0.1 (`class_effects = "none"`) had no prior.
+#' @noRd
+floor_prior <- function(floors, spec) {
+  if (spec$class_effects == "none") return(0 * floors)
+  0.5 * pmin(0, log(floors / floors[1]))
+}
+
 #' What src/gp_fit.h wants to know; NA: to be estimated
 #' @noRd
 gp_settings <- function(data, mean, center, spec, floors) {
@@ -46,7 +57,7 @@ gp_settings <- function(data, mean, center, spec, floors) {
   inducing <- if (is.null(spec$inducing)) 0L else spec$inducing
   list(
     log_mean = mean == "log", diag = spec$covariance == "diag", center = center,
-    floors = if (mean == "log") floors else log(floors),
+    floors = if (mean == "log") floors else log(floors), floor_prior = floor_prior(floors, spec),
     n_inducing = as.integer(if (length(inducing) == 1) inducing else 0L),
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
     variance = held("variance"), lengthscale = held("lengthscale"), noise = held("noise", 1e-6),

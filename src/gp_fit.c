@@ -100,19 +100,20 @@ static void begin_optimiser(gpc_fitting *f, gpc_visitor *visitor, gpc_optimiser 
 
 /* What has been found of the floors tried so far. */
 typedef struct {
-  double elbo; /* -INFINITY: no floor could be fitted */
+  double value; /* bound and log prior; -INFINITY: no floor could be fitted */
   int passes;
   gpc_prepared now;
   gpc_params at;
 } best_floor;
 
-/* A quick fit with floor i, from the hyperparameters of the best so far; the line and the
- * sparse rows are given back. */
-static gpc_status try_floor(gpc_fitting *f, const best_floor *best, gpc_optimiser *o) {
+/* A quick fit with a floor of this log prior, from the hyperparameters of the best so
+ * far; the line and the sparse rows are given back. */
+static gpc_status try_floor(gpc_fitting *f, const best_floor *best, double prior,
+                            gpc_optimiser *o) {
   gpc_ruler ruler;
   gpc_visitor visitor;
   gpc_status status = GPC_TOO_COARSE;
-  f->begun = best->elbo > -INFINITY;
+  f->begun = best->value > -INFINITY;
   f->warm = 0;
   f->at.hyper = best->at.hyper;
   f->at.slope = best->at.slope;
@@ -120,16 +121,16 @@ static gpc_status try_floor(gpc_fitting *f, const best_floor *best, gpc_optimise
   void *mark = f->memory->mark(f->memory->self);
   if (set_visitor(f, &ruler, &visitor)) {
     begin_optimiser(f, &visitor, o);
-    status = optimise(f, 1, best->elbo, o);
+    status = optimise(f, 1, best->value - prior, o);
   }
   f->memory->release(f->memory->self, mark);
   return status;
 }
 
-/* The floor with the highest bound; f is left with the best. */
+/* The floor with the highest bound and log prior; f is left with the best. */
 static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
   gpc_status worst = GPC_NOT_PD;
-  best_floor best = {.elbo = -INFINITY, .at = gpc_params_get(f->memory, f->at.m)};
+  best_floor best = {.value = -INFINITY, .at = gpc_params_get(f->memory, f->at.m)};
   best.now.shift = f->now.shift ? gpc_get_doubles(f->memory, f->data->n) : NULL;
   for (size_t i = 0; i < f->settings->floors; i++) {
     gpc_optimiser o;
@@ -140,15 +141,16 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
     gpc_start_limit_slope(f);
     if (i == 0 || isnan(f->guess))
       gpc_start_guess(f, sample, 0.0);
-    status = try_floor(f, &best, &o);
+    const double prior = f->settings->floor_prior ? f->settings->floor_prior[i] : 0.0;
+    status = try_floor(f, &best, prior, &o);
     if (status != GPC_OK && status != GPC_NOT_CONVERGED) { /* another floor may do */
       worst = status;
       continue;
     }
     f->result->passes_floor += o.progress.passes;
-    if (o.here.elbo > best.elbo) {
+    if (o.here.elbo + prior > best.value) {
       double *shift = best.now.shift;
-      best.elbo = o.here.elbo;
+      best.value = o.here.elbo + prior;
       best.passes = o.progress.passes;
       best.now = f->now;
       f->now.shift = shift; /* room for the next floor */
@@ -156,7 +158,7 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
       f->result->floor = i;
     }
   }
-  if (best.elbo == -INFINITY)
+  if (best.value == -INFINITY)
     return worst;
   f->result->passes_floor -= best.passes;
   f->result->passes = best.passes;

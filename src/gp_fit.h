@@ -18,9 +18,10 @@ typedef struct {
   size_t floors;
   const double *floor; /* [floors] lower limits of the scores to choose from by the bound,
                           on the scale of the scores; usually one */
-  size_t m;            /* number of inducing inputs; 0: 16, and more if need be */
-  const double *inducing; /* [m] their positions; NULL: evenly over the bulk */
-  int move;               /* are they moved as well? */
+  const double *floor_prior; /* [floors] log prior of each, added to its bound; NULL: 0 */
+  size_t m;                  /* number of inducing inputs; 0: 16, and more if need be */
+  const double *inducing;    /* [m] their positions; NULL: evenly over the bulk */
+  int move;                  /* are they moved as well? */
   double variance, lengthscale, slope; /* held fixed; NAN: estimated. Without a slope to
                                           estimate (eq. (3)) slope is held at 1 */
   double noise;
@@ -28,12 +29,12 @@ typedef struct {
   const int *arg; /* [n] class with the highest score of each row, from 1 */
   double tol;
   int max_passes;
-  size_t bins; /* of the histograms of scores */
+  size_t bins;                        /* of the histograms of scores */
   int effects[GPC_BLOCKS];            /* which effects of the classes to add */
   double effect_variance[GPC_BLOCKS]; /* held; NAN: estimated */
   double worthless;                   /* gp_effects.h */
-  int many;           /* offsets only, of many classes: gp_offsets.h */
-  double least_score; /* gp_offsets.h */
+  int many;                           /* offsets only, of many classes: gp_offsets.h */
+  double least_score;                 /* gp_offsets.h */
 } gpc_fit_settings;
 
 typedef struct {
@@ -52,7 +53,7 @@ typedef struct {
   int increasing; /* the mean map, over the scores seen */
   size_t changed; /* rows whose most likely class changes under the mean map */
   /* for the picture: */
-  double ends[2];       /* of the histograms, logarithms for the log mean */
+  double ends[2];        /* of the histograms, logarithms for the log mean */
   double *truth, *other; /* [bins + 2] */
   double mass[GPC_MASS_BINS + 2]; /* mono_mass.h, between the same ends */
   size_t sample_rows;

@@ -44,6 +44,8 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.cov = flag(list, "diag") ? GPC_COV_DIAG : GPC_COV_FULL;
   s.centre = flag(list, "center");
   s.floor = some(list, "floors", &s.floors);
+  s.floor_prior =
+      r_doubles(r_element(list, "floor_prior"), "floor_prior", (R_xlen_t)s.floors);
   s.inducing = some(list, "inducing", &positions);
   s.m = positions ? positions
                   : (size_t)r_count(r_element(list, "n_inducing"), "n_inducing");

@@ -586,8 +586,7 @@ static void test_move(void) {
   for (int which = 0; which < 2; which++) {
     const gpc_params *at = which ? &to : &from;
     const size_t m = at->m;
-    gpc_basis basis = {
-        .m = m, .w = at->inducing, .hyper = at->hyper, .chol = got(m * m)};
+    gpc_basis basis = {.m = m, .w = at->inducing, .hyper = at->hyper, .chol = got(m * m)};
     double *a = got(5 * m), rho[5];
     CHECK(gpc_basis_factor(&basis) == GPC_OK);
     gpc_basis_eval(&basis, 5, z, a, rho);
@@ -649,10 +648,8 @@ static void check_optimum(const gpc_gp_data *data, gpc_cov cov, const gpc_fit_re
   memcpy(p.q_mean, f->at.q_mean, sizeof p.q_mean);
   memcpy(p.q_cov, f->at.q_cov, sizeof p.q_cov);
   p.basis = (gpc_basis){.m = M, .w = p.w, .hyper = f->at.hyper, .chol = p.chol};
-  p.point = (gpc_gp_point){.prior = {.slope = f->at.slope},
-                           .cov = cov,
-                           .q_mean = p.q_mean,
-                           .q_cov = p.q_cov};
+  p.point = (gpc_gp_point){
+      .prior = {.slope = f->at.slope}, .cov = cov, .q_mean = p.q_mean, .q_cov = p.q_cov};
   CHECK(gpc_basis_factor(&p.basis) == GPC_OK);
   direct(data, &p, out);
   CHECK_REL(out[0], f->elbo, 1e-8);
@@ -735,6 +732,15 @@ static void test_floors(void) {
   CHECK(all.floor == which);
   CHECK_NEAR(all.elbo, best, 1e-4);
   CHECK(all.passes_floor > 0);
+  for (size_t i = 0; i < 3; i++) { /* a strong prior decides */
+    double prior[] = {0.0, 0.0, 0.0};
+    prior[i] = 1000.0;
+    how.floors = 3;
+    how.floor = floors;
+    how.floor_prior = prior;
+    CHECK(gpc_gp_fit(&s.data, &how, &cmemory, NULL, NULL, NULL, &all) == GPC_OK);
+    CHECK(all.floor == i);
+  }
   cmemory_end();
   drop_set(s);
 }

@@ -173,6 +173,23 @@ test_that("mean = \"auto\" takes the highest bound and says so", {
   }
 })
 
+test_that("few rows do not make a score of zero impossible", {
+  set.seed(8) # no zero is the true class, and the bound alone takes the lowest floor of all
+  truth <- sample(8, 150, TRUE)
+  z <- matrix(rnorm(1200), 150)
+  z[cbind(1:150, truth)] <- z[cbind(1:150, truth)] + 3
+  p <- exp(z) / rowSums(exp(z))
+  p[p < 0.01] <- 0
+  p <- p / rowSums(p)
+  lowest <- min(p[p > 0]) / 2
+  suppressWarnings({
+    with <- calib_gp(p, truth)
+    without <- calib_gp(p, truth, class_effects = "none")
+  })
+  expect_lt(without$floor, lowest)
+  expect_gte(with$floor, lowest)
+})
+
 test_that("the floor is chosen by the bound", {
   d <- rain_nyc[rain_nyc$part == "calibration", ]
   fit <- shared_gp(d$prob, d$rain)

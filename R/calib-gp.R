@@ -60,7 +60,9 @@
 #' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
 #' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K) and keeps the one with the
-#' highest bound.
+#' highest bound. With few rows the bound may take zeros for impossible because none of them was the
+#' true class; floors lower than half the smallest positive value therefore have a prior proportional to their
+#' square root (not with `class_effects = "none"`, which is version 0.1).
 #'
 #' # When the data determine no map
 #' Calibration rows that are classified without a fault would make the slope a grow for ever; it

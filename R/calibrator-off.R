@@ -3,8 +3,10 @@
 
 off_limit <- 4 # standard errors
 off_names <- c("class", "observed", "predicted", "errors")
-off_scores <- 5e5 # so many scores are predicted at most, in rows spread evenly over the data
-off_rows <- c(1000, 5000)
+# Rows spread evenly over the data are predicted: so many scores, but neither fewer nor more rows than
+# these. A prediction of all rows would take as long as the fit.
+off_scores <- 2e5
+off_rows <- c(200, 5000)
 
 # Named by print() when a class is off: methods that can make a class more or less likely as a whole.
 shifting_methods <- "calib_gp(), calib_platt() and calib_beta()"
@@ -33,8 +35,8 @@ class_off <- function(object, data) {
   labels <- if (is.null(rows)) data$labels else data$labels[rows]
   w <- if (is.null(data$weights)) rep(1, length(labels)) else if (is.null(rows)) data$weights else data$weights[rows]
   if (sum(w) <= 0) return(NULL)
-  new <- list(scores = scores, scan = scan_rows(scores, 1L, c("max", "min", "sum")), rows = NULL,
-    threads = 1L)
+  new <- list(scores = scores, scan = scan_rows(scores, data$threads, c("max", "min", "sum")), rows = NULL,
+    threads = data$threads)
   probs <- suppressWarnings(predict_probs(object, new), classes = "gpcalib_warning")
   share <- w / sum(w)
   observed <- class_weights(labels, share, k)

@@ -89,20 +89,27 @@ against_many <- function(data, labels, arg) {
 matched_rows <- function(truth, pred, k) {
   none <- list(total = 0, moved = 0)
   if (k > 1000L) return(none)
-  cells <- matrix(tabulate(truth + k * (pred - 1L), k * k), k)
-  most <- cells[cbind(seq_len(k), max.col(cells, "first"))]
-  if (all(diag(cells) == most)) return(none) # no other order does better
-  filled <- which(cells > 1L)
-  filled <- filled[order(-cells[filled])]
+  cell <- truth + k * (pred - 1L) # of the table of truth by prediction, of which most cells are empty
+  filled <- sort(unique(cell))
+  count <- tabulate(match(cell, filled), length(filled))
   row <- (filled - 1L) %% k + 1L
   column <- (filled - 1L) %/% k + 1L
+  most <- own <- integer(k)
+  most[row[order(count)]] <- sort(count) # the last one written is the largest
+  own[row[row == column]] <- count[row == column]
+  if (all(own == most)) return(none) # no other order does better
+  kept <- which(count > 1L)
+  kept <- kept[order(-count[kept])]
+  count <- count[kept]
+  row <- row[kept]
+  column <- column[kept]
   rows_used <- columns_used <- logical(k)
   total <- moved <- 0
-  for (i in seq_along(filled)) {
+  for (i in seq_along(count)) {
     if (rows_used[row[i]] || columns_used[column[i]]) next
     rows_used[row[i]] <- columns_used[column[i]] <- TRUE
-    total <- total + cells[filled[i]]
-    if (row[i] != column[i]) moved <- moved + cells[filled[i]]
+    total <- total + count[i]
+    if (row[i] != column[i]) moved <- moved + count[i]
   }
   list(total = total, moved = moved)
 }

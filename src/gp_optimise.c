@@ -1,5 +1,5 @@
 /* gp_optimise.c: see gp_optimise.h. */
-#include "gp_optimise.h"
+#include "gp_propose.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,22 +20,15 @@ void gpc_optimiser_get(gpc_optimiser *optimiser, size_t m) {
 #define NODES_PER_L 5.5
 #define FEWEST_PER_L 4.0 /* below this a pass gets a finer line ... */
 #define MOST_PER_L 12.0  /* ... and above it a coarser one */
-#define START_PER_L 3.0  /* nodes to the shortest lengthscale to begin from */
 #define LINE_ERROR 1e-9  /* of the bound, at the optimum */
-
-static double node_distance(const gpc_visitor *visitor, const gpc_nodes *nodes) {
-  return visitor->ruler->coarsest_step * nodes->line.step / visitor->ruler->coarsest.step;
-}
-
-#define COLLAPSED 1e-4 /* a variance below this is none */
 
 /* The nodes for a visit to `there`: those of `here` while they will do. Where the process
  * has vanished, nodes that can show whether any lengthscale would bring it back. */
 static gpc_nodes *choose_nodes(gpc_optimiser *o, const gpc_trust_box *box) {
   const double l = o->there.at.hyper.l;
-  if (o->there.at.hyper.s2 < COLLAPSED && box->l_free)
-    return gpc_ruler_nodes(o->visitor->ruler, box->l_low / START_PER_L);
-  const double per_l = l / node_distance(o->visitor, o->here.nodes);
+  if (o->there.at.hyper.s2 < GPC_COLLAPSED && box->l_free)
+    return gpc_ruler_nodes(o->visitor->ruler, box->l_low / GPC_START_PER_L);
+  const double per_l = l / gpc_node_distance(o->visitor, o->here.nodes);
   if (per_l >= FEWEST_PER_L && per_l <= MOST_PER_L)
     return o->here.nodes;
   return gpc_ruler_nodes(o->visitor->ruler, l / NODES_PER_L);
@@ -43,35 +36,28 @@ static gpc_nodes *choose_nodes(gpc_optimiser *o, const gpc_trust_box *box) {
 
 /* Trust ------------------------------------------------------------------------------ */
 
-typedef struct {
-  double radius, damping;
-  int refused; /* steps from the present point that the data took back */
-  int proven;  /* the secants have foretold the gain of the last step */
-} trust;
-
-#define LONGEST_RADIUS 3.0 /* in log s2 and log l: a factor of 20 */
-#define NEAR 1.0           /* nats gained by a step that ends close to the optimum */
+#define NEAR 1.0 /* nats gained by a step that ends close to the optimum */
 #define MOST_REFUSED 16
 #define DOUBT 3  /* steps refused */
 #define HOPE 3.0 /* gains come to so many promises, at the most */
 
-static int restrained(const trust *how, const gpc_optimise_settings *settings) {
+static int restrained(const gpc_trust *how, const gpc_optimise_settings *settings) {
   return how->damping > 0.0 || how->radius < settings->box.radius;
 }
 
 /* After a step that was taken back. */
-static void restrain(trust *how, double promise) {
+static void restrain(gpc_trust *how, double promise) {
   how->refused++;
   how->radius = fmax(0.25 * how->radius, 1e-5);
   how->damping = fmax(4.0 * how->damping, promise > NEAR ? 0.05 : 0.02);
 }
 
 /* After a step that gained `gain` where `promise` was hoped for. */
-static void adapt(trust *how, double gain, double promise) {
+static void adapt(gpc_trust *how, double gain, double promise) {
   const double ratio = gain / promise;
   how->refused = 0;
   if (ratio > 0.6) {
-    how->radius = fmin(2.0 * how->radius, LONGEST_RADIUS);
+    how->radius = fmin(2.0 * how->radius, GPC_LONGEST_RADIUS);
     how->damping = how->damping < 0.01 ? 0.0 : how->damping / 4.0;
   } else if (ratio < 0.25) {
     how->radius *= 0.5;
@@ -79,157 +65,6 @@ static void adapt(trust *how, double gain, double promise) {
 }
 
 /* Steps ------------------------------------------------------------------------------ */
-
-#define ROUGH_FRACTION 0.02 /* of the gain, and nats: to choose between starts */
-#define ROUGH_TOL 1e-3
-
-static double *surrogate_room(gpc_optimiser *o) {
-  return gpc_buffer_need(o->visitor->memory, &o->work,
-                         gpc_surrogate_work(o->here.nodes->g, o->here.at.m));
-}
-
-static gpc_surrogate surrogate_here(gpc_optimiser *o, double damping) {
-  gpc_surrogate sur = gpc_visit_surrogate(o->visitor, &o->here);
-  sur.damping = damping;
-  sur.terms = o->secants.terms;
-  sur.term = o->secants.term;
-  sur.scale = o->secants.scale;
-  return sur;
-}
-
-#define LESS_PROCESS 0.3 /* of the variance: the line may be better still */
-
-/* Where the surrogate would rather have less variance, it may ask for none at all: a step
- * of log s2 gains ever less on the way there. *best is the value so far, of o->there.at.
- */
-static void try_line(gpc_optimiser *o, const gpc_trust_box *box, const gpc_surrogate *sur,
-                     double *best) {
-  if (!box->s2_free || !box->to_line || o->there.at.hyper.s2 <= box->s2_low ||
-      o->there.at.hyper.s2 > LESS_PROCESS * o->here.at.hyper.s2)
-    return;
-  gpc_trust_box held = *box;
-  double value;
-  held.s2_free = held.l_free = held.inducing_free = held.max_steps = 0;
-  held.memory = NULL;
-  gpc_params_copy(&o->there.at, &o->candidate);
-  o->candidate.hyper.s2 = box->s2_low;
-  if (gpc_surrogate_maximise(sur, &held, surrogate_room(o), &o->candidate, &value) ==
-          GPC_OK &&
-      value > *best) {
-    gpc_params_copy(&o->candidate, &o->there.at);
-    *best = value;
-  }
-}
-
-/* there.at := the surrogate's maximum, from every start (the first time) or from here. */
-static gpc_status propose(gpc_optimiser *o, const gpc_optimise_settings *settings,
-                          const trust *how, int first) {
-  const gpc_surrogate sur = surrogate_here(o, how->damping);
-  gpc_trust_box box = settings->box;
-  box.radius = how->radius;
-  box.to_line = how->refused == 0;
-  box.memory = first ? NULL : o->memory;
-  const size_t starts = first && settings->starts ? settings->starts : 1;
-  gpc_status status = GPC_NOT_PD;
-  double best = -INFINITY, value;
-  if (starts > 1) { /* roughly, to be able to choose */
-    box.fraction = ROUGH_FRACTION;
-    box.tol = fmax(box.tol, ROUGH_TOL);
-  }
-  for (size_t s = 0; s < starts; s++) {
-    gpc_params_copy(&o->here.at, &o->candidate);
-    if (first && settings->starts)
-      o->candidate.hyper.l = settings->start_l[s];
-    if (gpc_surrogate_maximise(&sur, &box, surrogate_room(o), &o->candidate, &value) ==
-            GPC_OK &&
-        value > best) {
-      gpc_params_copy(&o->candidate, &o->there.at);
-      best = value;
-      status = GPC_OK;
-    }
-  }
-  if (status == GPC_OK)
-    try_line(o, &box, &sur, &best);
-  o->progress.promise = best - o->here.value;
-  return status;
-}
-
-#define ROUGHLY 0.2 /* nats: close enough to tell how long the lengthscale will be */
-
-#define ESCAPE_S2 0.1 /* variance to begin with where there is none */
-#define MOST_LOOKS 3
-#define WORTH_A_PASS 0.02 /* nats that another maximum must promise beyond a step */
-
-static int vanished(const gpc_optimiser *o) { return o->here.at.hyper.s2 < COLLAPSED; }
-
-/* Once the fit is nearly settled, and again before it ends without a process. */
-static int wants_look(const gpc_optimiser *o, const gpc_trust_box *box, int looks,
-                      int end) {
-  if (o->progress.promise >= ROUGHLY || !(vanished(o) ? box->s2_free : box->l_free))
-    return 0;
-  return looks == 0 || (end && looks < (vanished(o) ? MOST_LOOKS : MOST_LOOKS - 1));
-}
-
-/* The bound has several maxima: one without a process (s2 -> 0), where the lengthscale is
- * anybody's, and others at long and at short lengthscales. A step sees only what lies
- * inside its trust region, so that the surrogate is asked from other lengthscales as
- * well. 1 if it promises more there than the step in there.at, which is replaced; every
- * look that the data have refused brings the next one closer. */
-static int look_elsewhere(gpc_optimiser *o, const gpc_trust_box *limits, double tol,
-                          int looks) {
-  const gpc_surrogate sur = surrogate_here(o, 0.0);
-  const double shortest =
-      fmax(limits->l_low, START_PER_L * node_distance(o->visitor, o->here.nodes));
-  const double value_here = o->here.value;
-  double best = value_here + (vanished(o) ? tol : o->progress.promise + WORTH_A_PASS),
-         value;
-  int found = 0;
-  gpc_trust_box box = *limits;
-  box.radius = vanished(o) ? LONGEST_RADIUS / (double)(1 << (2 * looks)) : LONGEST_RADIUS;
-  box.to_line = looks == 0;
-  box.fraction = ROUGH_FRACTION;
-  for (double l = 8.0 * shortest; l > 0.99 * shortest; l *= limits->l_free ? 0.5 : 0.0) {
-    gpc_params_copy(&o->here.at, &o->candidate);
-    if (vanished(o))
-      o->candidate.hyper.s2 = ESCAPE_S2;
-    if (limits->l_free)
-      o->candidate.hyper.l = l;
-    if (gpc_surrogate_maximise(&sur, &box, surrogate_room(o), &o->candidate, &value) ==
-            GPC_OK &&
-        value > best) {
-      gpc_params_copy(&o->candidate, &o->there.at);
-      best = value;
-      found = 1;
-    }
-  }
-  if (found)
-    o->progress.promise = best - value_here;
-  return found;
-}
-
-#define SHORT_STEPS 3
-#define WORTH_MORE 2.0 /* nats that a process must gain over a line to be refined */
-
-/* More inducing inputs are wanted: the lengthscale is short here and there, it is nearly
- * settled, has been short for a while or would rather be shorter than it may, and the
- * process is worth more than a line (by the surrogate, where it has no variance). */
-static int too_few(gpc_optimiser *o, const gpc_optimise_settings *settings,
-                   int short_steps) {
-  const double longer = fmax(o->here.at.hyper.l, o->there.at.hyper.l);
-  if (longer >= settings->short_l ||
-      (o->progress.promise >= ROUGHLY && short_steps < SHORT_STEPS &&
-       longer >= 1.001 * settings->box.l_low))
-    return 0;
-  const gpc_surrogate sur = surrogate_here(o, 0.0);
-  gpc_trust_box held = settings->box;
-  double line;
-  held.s2_free = held.l_free = held.inducing_free = held.max_steps = 0;
-  gpc_params_copy(&o->here.at, &o->candidate);
-  o->candidate.hyper.s2 = settings->box.s2_low;
-  gpc_status status =
-      gpc_surrogate_maximise(&sur, &held, surrogate_room(o), &o->candidate, &line);
-  return status != GPC_OK || o->progress.promise + o->here.value - line > WORTH_MORE;
-}
 
 static void reset_secants(gpc_optimiser *o) {
   gpc_secants_reset(&o->secants, o->here.nodes->g, o->visitor->memory);
@@ -241,7 +76,7 @@ static void learn(gpc_optimiser *o) {
 }
 
 /* The step is taken: `there` becomes `here`. */
-static void accept(gpc_optimiser *o, trust *how, double gain) {
+static void accept(gpc_optimiser *o, gpc_trust *how, double gain) {
   const double off = fabs(gain / o->progress.promise - 1.0);
   const gpc_visit swap = o->here;
   how->proven = off < 0.3;
@@ -276,7 +111,8 @@ static int resolved(gpc_optimiser *o, gpc_status *status) {
 /* May the surrogate say that there is no more to gain? Only one that is free to move, and
  * secants only where they have proven themselves, or the data have refused to follow the
  * surrogate without them. Otherwise its trust is restored, to ask again. */
-static int may_stop(gpc_optimiser *o, const gpc_optimise_settings *settings, trust *how) {
+static int may_stop(gpc_optimiser *o, const gpc_optimise_settings *settings,
+                    gpc_trust *how) {
   if (restrained(how, settings)) {
     how->radius = fmax(how->radius, settings->box.radius);
     how->damping = 0.0;
@@ -293,7 +129,7 @@ static int may_stop(gpc_optimiser *o, const gpc_optimise_settings *settings, tru
 static gpc_status begin(gpc_optimiser *o, const gpc_optimise_settings *settings) {
   double distance = o->here.at.hyper.l / NODES_PER_L;
   for (size_t s = 0; s < settings->starts; s++)
-    distance = fmin(distance, settings->start_l[s] / START_PER_L);
+    distance = fmin(distance, settings->start_l[s] / GPC_START_PER_L);
   o->here.nodes = gpc_ruler_nodes(o->visitor->ruler, distance);
   if (!o->here.nodes)
     return GPC_TOO_COARSE;
@@ -315,11 +151,12 @@ static void report(gpc_optimiser *o) {
 
 /* Where a fit stands between passes. */
 typedef struct {
-  trust how;
-  int first;       /* no step has been taken yet */
-  int short_steps; /* so many of the last steps ended at a short lengthscale */
-  int looks;       /* at other maxima */
-  int looking;     /* there.at is one of them */
+  gpc_trust how;
+  int first;        /* no step has been taken yet */
+  int short_steps;  /* so many of the last steps ended at a short lengthscale */
+  int looks;        /* at other maxima */
+  int looking;      /* there.at is one of them */
+  int look_refused; /* by the data */
 } course;
 
 /* A pass at there.at, and what follows from it; 0 if the fit cannot go on. */
@@ -335,7 +172,8 @@ static int try_step(gpc_optimiser *o, const gpc_optimise_settings *settings, dou
     c->short_steps = o->here.at.hyper.l < settings->short_l ? c->short_steps + 1 : 0;
     return 1;
   }
-  if (c->looking && !vanished(o)) /* says nothing of the steps from here */
+  c->look_refused |= c->looking;
+  if (c->looking && !gpc_vanished(o)) /* says nothing of the steps from here */
     return 1;
   restrain(&c->how, promise);
   if (c->how.refused > MOST_REFUSED)
@@ -344,7 +182,7 @@ static int try_step(gpc_optimiser *o, const gpc_optimise_settings *settings, dou
     learn(o);
   /* small gains that never come: the nodes may be too few to show them */
   if (c->how.refused == DOUBT && promise < NEAR && !resolved(o, &status))
-    c->how = (trust){.radius = settings->box.radius};
+    c->how = (gpc_trust){.radius = settings->box.radius};
   return 1;
 }
 
@@ -357,7 +195,7 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
   while (o->progress.passes < settings->max_passes) {
     report(o);
     gpc_secants_build(&o->secants, o->here.w);
-    status = propose(o, settings, &c.how, c.first);
+    status = gpc_propose_step(o, settings, &c.how, c.first);
     if (status != GPC_OK && o->secants.pairs > 0) { /* they may be to blame */
       reset_secants(o);
       continue;
@@ -368,7 +206,7 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
         break;
       continue;
     }
-    if (too_few(o, settings, c.short_steps))
+    if (gpc_propose_more(o, settings, c.short_steps))
       return GPC_TOO_FEW;
     if (o->here.elbo + HOPE * o->progress.promise + NEAR < settings->elbo_to_beat)
       return GPC_NOT_CONVERGED; /* hopeless */
@@ -377,8 +215,8 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
     const int end = o->progress.promise < tol;
     if (end && !may_stop(o, settings, &c.how))
       continue;
-    c.looking = wants_look(o, &settings->box, c.looks, end) &&
-                look_elsewhere(o, &settings->box, tol, c.looks++);
+    c.looking = gpc_propose_wants_look(o, &settings->box, c.looks, c.look_refused, end) &&
+                gpc_propose_elsewhere(o, &settings->box, tol, c.looks++);
     if (end && !c.looking) {
       if (!resolved(o, &status))
         continue;

@@ -104,11 +104,34 @@ static inline void spread_node(const gpc_nodes *nodes, const double *spread, siz
     to[q] += x * wts[q];
 }
 
+/* Spread x [count] at the fine nodes from `beyond` on of one cell over its 12 nodes. */
+static inline void spread_cell(const gpc_nodes *nodes, const double *spread, size_t node,
+                               size_t beyond, size_t count, const double *x, double *p) {
+  if (beyond == 0) {
+    p[gpc_nodes_at(nodes, node)] += *x++;
+    beyond++;
+    count--;
+  }
+  if (count == 0)
+    return;
+  double sum[GPC_STENCIL] = {0};
+  const double *wts = spread + beyond * GPC_STENCIL;
+  double *to = p + gpc_nodes_at(nodes, node - GPC_LEFT);
+  for (size_t i = 0; i < count; i++, wts += GPC_STENCIL) {
+    const double xi = x[i];
+#pragma omp simd
+    for (size_t q = 0; q < GPC_STENCIL; q++)
+      sum[q] += xi * wts[q];
+  }
+  for (size_t q = 0; q < GPC_STENCIL; q++)
+    to[q] += sum[q];
+}
+
 /* Work of one chunk. */
 typedef struct {
   gpc_gp_batch batch; /* rows' softmaxes on the nodes */
-  double *squares; /* [line.g] sum over rows of w R / D^2 */
-  double *mass;    /* [line.g] a row's R E */
+  double *squares;    /* [line.g] sum over rows of w R / D^2 */
+  double *mass;       /* [line.g] a row's R E */
 } chunk_work;
 
 static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
@@ -142,17 +165,22 @@ static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
     from = begin < from ? begin : from;
     for (size_t i = 0; i < length; i++) {
       work->squares[first + i] += w_inv2 * value[at + i];
-      spread_node(nodes, t->spread, node, beyond, work->mass[at + i] * inv, row);
-      if (++beyond == times) {
+      work->mass[at + i] *= inv;
+    }
+    for (size_t i = 0; i < length;) { /* cell by cell of the nodes */
+      const size_t count = times - beyond < length - i ? times - beyond : length - i;
+      spread_cell(nodes, t->spread, node, beyond, count, work->mass + at + i, row);
+      i += count;
+      beyond += count;
+      if (beyond == times) {
         beyond = 0;
         node++;
       }
     }
     /* the last fine node lies at or behind `node` - 1: one past what it reaches */
     const size_t last = beyond == 0 ? node - 1 : node;
-    const size_t end =
-        times > 1 ? gpc_nodes_at(nodes, last - GPC_LEFT) + GPC_STENCIL
-                  : gpc_nodes_at(nodes, last) + 1;
+    const size_t end = times > 1 ? gpc_nodes_at(nodes, last - GPC_LEFT) + GPC_STENCIL
+                                 : gpc_nodes_at(nodes, last) + 1;
     to = end > to ? end : to;
     at += length;
   }

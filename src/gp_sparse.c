@@ -29,7 +29,7 @@ static void coordinates(const gpc_gp_data *data, const gpc_line *line, size_t fi
 /* Moments of a row's scores about the middles of the fine cells they lie in:
  * moment[cell][j] += v^j. */
 static void gather_moments(size_t k, const double *tau, double *moment) {
-    for (size_t j = 0; j < k; j++) {
+  for (size_t j = 0; j < k; j++) {
     double cell = gpc_line_cell(tau[j]), v = tau[j] - cell - 0.5, y = v * v;
     double *at = moment + (size_t)cell * MOMENTS;
     double even = 1.0, odd = v;
@@ -44,9 +44,12 @@ static void gather_moments(size_t k, const double *tau, double *moment) {
   }
 }
 
-/* Coefficients of the 12 Lagrange polynomials in powers of v: coef[j][q]. */
-static void lagrange_coefficients(double coef[MOMENTS][GPC_STENCIL]) {
-  for (size_t q = 0; q < GPC_STENCIL; q++) {
+#define HALF (GPC_STENCIL / 2)
+
+/* Coefficients of the first 6 of the 12 Lagrange polynomials in powers of v: coef[j][q].
+ * The nodes lie evenly about v = 0, so that polynomial 11 - q is polynomial q of -v. */
+static void lagrange_coefficients(double coef[MOMENTS][HALF]) {
+  for (size_t q = 0; q < HALF; q++) {
     double poly[MOMENTS] = {1.0}, at = (double)q - 5.5, below = 1.0;
     size_t degree = 0;
     for (size_t i = 0; i < GPC_STENCIL; i++) {
@@ -64,11 +67,29 @@ static void lagrange_coefficients(double coef[MOMENTS][GPC_STENCIL]) {
   }
 }
 
+/* to [12] += what the scores of one cell, with these moments, give to the nodes around:
+ * even and odd powers apart. */
+static inline void add_cell(const double *moment, double coef[MOMENTS][HALF],
+                            double *to) {
+  double even[HALF] = {0}, odd[HALF] = {0};
+  for (size_t j = 0; j < MOMENTS; j += 2) {
+    const double m0 = moment[j], m1 = moment[j + 1];
+#pragma omp simd
+    for (size_t q = 0; q < HALF; q++) {
+      even[q] += m0 * coef[j][q];
+      odd[q] += m1 * coef[j + 1][q];
+    }
+  }
+  for (size_t q = 0; q < HALF; q++) {
+    to[q] += even[q] + odd[q];
+    to[GPC_STENCIL - 1 - q] += even[q] - odd[q];
+  }
+}
+
 /* Runs of nodes that the occupied cells of a row use: (first node, length) pairs to
  * `run` unless NULL; returns their number, *values their total length. A cell is
  * occupied when its first moment, the count, is not zero. */
-static size_t walk_runs(size_t g, const double *moment, int *run,
-                             size_t *values) {
+static size_t walk_runs(size_t g, const double *moment, int *run, size_t *values) {
   size_t count = 0, begin = 0, end = 0, total = 0;
   int open = 0;
   for (size_t cell = GPC_LEFT; cell <= g; cell++) {
@@ -132,7 +153,7 @@ static void lay_out(const gpc_gp_data *data, double *work, gpc_sparse_rows *rows
 }
 
 /* Row i of a block: moments, then the nodes' weights from them. */
-static void fill_row(size_t k, const double *tau, double coef[MOMENTS][GPC_STENCIL],
+static void fill_row(size_t k, const double *tau, double coef[MOMENTS][HALF],
                      double *moment, double *dense, size_t row, gpc_sparse_rows *rows) {
   const size_t g = rows->line.g;
   size_t length;
@@ -148,13 +169,7 @@ static void fill_row(size_t k, const double *tau, double coef[MOMENTS][GPC_STENC
       double *m = moment + (begin + node + GPC_LEFT) * MOMENTS;
       if (m[0] == 0.0)
         continue;
-      for (size_t j = 0; j < MOMENTS; j++) {
-        const double mj = m[j];
-        double *to = dense + node;
-#pragma omp simd
-        for (size_t q = 0; q < GPC_STENCIL; q++)
-          to[q] += mj * coef[j][q];
-      }
+      add_cell(m, coef, dense + node);
       memset(m, 0, MOMENTS * sizeof(double));
     }
     memcpy(value, dense, size * sizeof(double));
@@ -166,7 +181,7 @@ static void fill(const gpc_gp_data *data, double *work, gpc_sparse_rows *rows) {
   const size_t g = rows->line.g, n = data->n, k = data->k;
   const size_t blocks = (n + ROWS - 1) / ROWS, each = fill_work(k, g);
   const int threads = data->threads;
-  double coef[MOMENTS][GPC_STENCIL];
+  double coef[MOMENTS][HALF];
   lagrange_coefficients(coef);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int part = 0; part < threads; part++) {
@@ -187,8 +202,8 @@ static void fill(const gpc_gp_data *data, double *work, gpc_sparse_rows *rows) {
 gpc_sparse_rows *gpc_sparse_make(const gpc_gp_data *data, const gpc_line *line,
                                  double most, const gpc_memory *memory) {
   gpc_sparse_rows *rows = memory->get(memory->self, sizeof *rows);
-  double *work = gpc_get_doubles(memory, (size_t)data->threads *
-                                             fill_work(data->k, line->g));
+  double *work =
+      gpc_get_doubles(memory, (size_t)data->threads * fill_work(data->k, line->g));
   double *z = gpc_get_doubles(memory, line->g);
   size_t values, run_count;
   rows->line = *line;

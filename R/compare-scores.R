@@ -13,10 +13,11 @@ row_scores <- function(forecast, measures, eps) {
 warn_infinite <- function(rows) {
   bad <- vapply(rows, function(x) any(is.infinite(x)), NA)
   if (any(bad)) {
-    at <- which(is.infinite(rows[[which(bad)[1]]]), arr.ind = TRUE)[, 1]
+    first <- which(bad)[1]
+    at <- which(is.infinite(rows[[first]]), arr.ind = TRUE)[, 1]
     warn_gpcalib("infinite", paste0("The log loss of ", say_values(names(rows)[bad]), " is infinite: a label ",
-      "has probability 0 (", say_rows(at, length(at)), " of the first). Its differences are NA; pass ",
-      "eps > 0 to bound it."))
+      "has probability 0 (", say_rows(at, length(at)), if (sum(bad) > 1) paste0(" of \"", names(rows)[first], "\""),
+      "). Its differences are NA; pass eps > 0 to bound it."))
   }
 }
 

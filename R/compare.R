@@ -111,7 +111,7 @@ check_forecasts <- function(forecasts, labels, weights, arg = "forecasts") {
   if (is.null(names(forecasts))) names(forecasts) <- "forecast"
   checked <- lapply(names(forecasts), function(name) {
     tryCatch(check_forecast(forecasts[[name]], labels, weights), gpcalib_error_input = function(e) {
-      text <- sub("^`probs`", paste0("`", arg, "$", name, "`"), conditionMessage(e))
+      text <- sub("`probs`", paste0("`", arg, "$", name, "`"), conditionMessage(e), fixed = TRUE)
       stop(errorCondition(text, class = class(e)[seq_len(2)], call = NULL))
     })
   })

@@ -46,9 +46,9 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
   pen <- base_size / 11
   ggplot(points, aes(.data$value, .data$method)) +
     if_reference(reference, pen) +
-    geom_point(colour = "#0072B2", alpha = 0.35, size = 1.3 * pen) +
     geom_linerange(aes(.data$mean, xmin = .data$mean - .data$std.error,
-      xmax = .data$mean + .data$std.error), data = means, linewidth = 0.9 * pen) +
+      xmax = .data$mean + .data$std.error), data = means, linewidth = 1.2 * pen, colour = "grey60") +
+    geom_point(colour = "#0072B2", alpha = 0.5, size = 1.3 * pen) +
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
     study_facets(points) +
     scale_x_continuous(n.breaks = 4, guide = ggplot2::guide_axis(check.overlap = TRUE)) +

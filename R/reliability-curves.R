@@ -44,19 +44,26 @@ isotonic_band <- function(forecast, fits, how, clusters) {
     drawn <- draw_replicates(draw, replicates)
     limits <- switch(how$band,
       consistency = apply(drawn, 1, middle_range, level = how$level),
-      simultaneous = whole_band(drawn, how$level),
-      around_curve(drawn, at, fit, how$level))
+      simultaneous = whole_band(cbind(curve_at(fit, at), drawn), how$level),
+      around_curve(drawn, curve_at(fit, at), how$level))
     data.frame(class = factor(forecast$classes[code], levels = forecast$classes), score = at,
       conf.low = limits[1, ], conf.high = limits[2, ])
   }, fits$codes, fits$fits)
   do.call(rbind, parts)
 }
 
+#' Values of a fitted curve
+#' @noRd
+curve_at <- function(fit, at) {
+  stats::approx(c(rbind(fit$lower, fit$upper)), rep(fit$fit, each = 2), at, ties = "ordered", rule = 2)$y
+}
+
 #' A band that a share `level` of the curves does not leave anywhere
 #'
 #' On the scale of arcsine square roots, where frequencies have about the same spread everywhere: so many standard
 #' deviations to each side of the mean curve.
-#' @param drawn curves in columns.
+#' @param drawn curves in columns, the observed one among them: under calibration it is one of equals, and so it is among the
+#'   share that leaves the band with probability 1 - level at most, however few curves were drawn.
 #' @return 2 x places.
 #' @noRd
 whole_band <- function(drawn, level) {
@@ -64,7 +71,7 @@ whole_band <- function(drawn, level) {
   middle <- rowMeans(bent)
   spread <- pmax(sqrt(rowMeans((bent - middle)^2)), 1e-9)
   farthest <- apply(abs(bent - middle) / spread, 2, max)
-  factor <- stats::quantile(farthest, level, names = FALSE)
+  factor <- sort(farthest)[ceiling(level * length(farthest) - 1e-9)] * (1 + 1e-9) # the curve that decides is inside
   rbind(sin(pmax(0, middle - factor * spread))^2, sin(pmin(pi / 2, middle + factor * spread))^2)
 }
 
@@ -73,9 +80,8 @@ whole_band <- function(drawn, level) {
 #' Drawn from the isotonic curve, whose steps are not there in truth, they would promise too much
 #' (Sen, Banerjee and Woodroofe, 2010).
 #' @noRd
-around_curve <- function(drawn, at, fit, level) {
+around_curve <- function(drawn, own, level) {
   ends <- apply(drawn, 1, middle_range, level = level)
-  own <- stats::approx(c(rbind(fit$lower, fit$upper)), rep(fit$fit, each = 2), at, ties = "ordered", rule = 2)$y
   rbind(pmin(own, ends[1, ]), pmax(own, ends[2, ]))
 }
 

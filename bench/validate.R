@@ -40,6 +40,13 @@ for (name in names(sets)) {
       emax = curve$metrics[["Emax"]])
     peers <- c(peers, rep("pmcalibration, gam", 4))
   }
+  if (requireNamespace("yardstick", quietly = TRUE)) {
+    y <- factor(set$y, levels = 0:1)
+    other <- c(other, brier_score = yardstick::brier_class_vec(y, set$p, event_level = "second"),
+      log_loss = yardstick::mn_log_loss_vec(y, set$p, event_level = "second"))
+    peers <- c(peers, "yardstick", "yardstick")
+    ours <- rbind(ours, data.frame(measure = "log_loss", estimate = log_loss(set$p, set$y), conf.low = NA, conf.high = NA))
+  }
   mine <- ours$estimate[match(names(other), ours$measure)]
   rows[[name]] <- data.frame(data = name, measure = names(other), gpcalib = sprintf("%.6f", mine), other = sprintf("%.6f", other),
     from = peers, apart = sprintf("%.1e", abs(mine - other)))

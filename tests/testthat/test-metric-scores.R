@@ -75,3 +75,16 @@ test_that("K = 1000 and N = 2 work", {
   expect_equal(brier_score(c(0, 1), c(0, 1)), 0)
   expect_equal(class_accuracy(c(0, 1), factor(c(1, 1), levels = 0:1)), .5)
 })
+
+test_that("Brier score and log loss are those of yardstick", {
+  stored <- readRDS(test_path("fixtures", "yardstick.rds"))
+  for (set in stored$sets) {
+    times <- if (ncol(set$p) == 2) 1 else 2 # its Brier score is half of ours for more than two classes
+    want <- set$values
+    expect_equal(brier_score(set$p, set$y), times * want[["brier"]], tolerance = 1e-12)
+    # its case weights of the Brier score are exp(w), as of yardstick 1.4.0
+    expect_equal(brier_score(set$p, set$y, weights = exp(set$w)), times * want[["brier_weighted"]], tolerance = 1e-12)
+    expect_equal(log_loss(set$p, set$y), want[["log_loss"]], tolerance = 1e-12)
+    expect_equal(log_loss(set$p, set$y, weights = set$w), want[["log_loss_weighted"]], tolerance = 1e-12)
+  }
+})

@@ -1,6 +1,8 @@
 # Rscript bench/gp-speed.R: the speed and memory of the latent Gaussian process against the
 # targets, in units of unit.c's softmax, timed in turns in one run. GPCALIB_BENCH=quick leaves out
-# what takes minutes (the largest sizes, most rounds).
+# what takes minutes (the largest sizes, most rounds). Targets are for class_effects = "none"; the
+# default, which adds effects of the classes, is timed beside. With GPCALIB_DATA the real sets are timed
+# as well (see bench/gp-data.R), beside mgcv::gam() where mgcv is installed.
 
 library(gpcalib)
 source("bench/helper.R")
@@ -17,22 +19,73 @@ drawn <- function(z) { # labels from softmax(z / 1.7), block by block to spare m
   }), use.names = FALSE)
 }
 two <- 2
+shared <- function(z, y, ...) calib_gp(z, y, class_effects = "none", ...)
+# A map with a bend: what is true stands far out.
+bent <- function(n, k) {
+  z <- matrix(rnorm(n * k, sd = 1.5), n)
+  y <- sample.int(k, n, TRUE)
+  z[cbind(seq_len(n), y)] <- z[cbind(seq_len(n), y)] + rgamma(n, 4, .4) * 1.3
+  list(z = z, y = y)
+}
 
 # Fits ----------------------------------------------------------------------------------------
 
 z <- logits(1000, 1000)
 y <- drawn(z)
-fit <- calib_gp(z, y)
+fit <- shared(z, y)
 passes <- fit$passes
-small <- time_in_turns(list(unit = one_softmax(z), fit = function() calib_gp(z, y),
-  fit2 = function() calib_gp(z, y, threads = two)), rounds(25))
+small <- time_in_turns(list(unit = one_softmax(z), fit = function() shared(z, y),
+  fit2 = function() shared(z, y, threads = two), default = function() calib_gp(z, y)), rounds(25))
 
 wide_z <- logits(1000, 8000)
 wide_y <- drawn(wide_z)
-wide_passes <- calib_gp(wide_z, wide_y)$passes
-wide <- time_in_turns(list(unit = one_softmax(wide_z), fit = function() calib_gp(wide_z, wide_y)),
-  rounds(9))
+wide_passes <- shared(wide_z, wide_y)$passes
+wide <- time_in_turns(list(unit = one_softmax(wide_z), fit = function() shared(wide_z, wide_y),
+  default = function() calib_gp(wide_z, wide_y)), rounds(9))
 rm(wide_z)
+
+# The same with a bent map.
+d <- bent(1000, 1000)
+bent_fit <- shared(d$z, d$y)
+bent_small <- time_in_turns(list(unit = one_softmax(d$z), fit = function() shared(d$z, d$y),
+  default = function() calib_gp(d$z, d$y)), rounds(25))
+d <- bent(1000, 8000)
+bent_wide <- time_in_turns(list(unit = one_softmax(d$z), fit = function() shared(d$z, d$y),
+  default = function() calib_gp(d$z, d$y)), rounds(9))
+d <- bent(1000, 10)
+ten <- time_in_turns(list(temperature = function() calib_temperature(d$z, d$y),
+  fit = function() shared(d$z, d$y), default = function() calib_gp(d$z, d$y)), rounds(25))
+rm(d)
+
+# 1000 rows of every set, in turns with a gam on 1000 rows of imdb.
+data_dir <- Sys.getenv("GPCALIB_DATA", "../shared/data")
+set_files <- setdiff(list.files(data_dir, "[.]rds$", full.names = TRUE),
+  file.path(data_dir, "kitti_features.rds"))
+set_times <- NULL
+if (length(set_files) && requireNamespace("mgcv", quietly = TRUE)) {
+  rows_of <- function(file) {
+    set.seed(1)
+    d <- readRDS(file)
+    z <- as.matrix(d$scores)
+    rows <- sample(nrow(z), min(1000, nrow(z) %/% 2))
+    list(z = z[rows, , drop = FALSE], y = as.integer(d$labels)[rows])
+  }
+  imdb <- rows_of(file.path(data_dir, "imdb.rds"))
+  gam_data <- data.frame(y = imdb$y - 1, x = stats::qlogis(pmin(pmax(imdb$z[, ncol(imdb$z)], 1e-8), 1 - 1e-8)))
+  s <- mgcv::s
+  gam <- function() mgcv::gam(y ~ s(x), stats::binomial, gam_data, method = "REML")
+  set_times <- do.call(rbind, lapply(set_files, function(file) {
+    d <- rows_of(file)
+    y <- factor(d$y, levels = seq_len(max(2, ncol(d$z))))
+    seconds <- time_in_turns(list(gam = gam,
+      fit = function() suppressWarnings(shared(d$z, y)),
+      default = function() suppressWarnings(calib_gp(d$z, y))), rounds(3))
+    middle <- apply(seconds, 2, stats::median)
+    data.frame(set = sub("[.]rds$", "", basename(file)), classes = ncol(d$z),
+      fit = middle[["fit"]] / middle[["gam"]], default = middle[["default"]] / middle[["gam"]],
+      ms = 1e3 * middle[["fit"]])
+  }))
+}
 
 # Predictions ---------------------------------------------------------------------------------
 
@@ -42,9 +95,11 @@ large <- time_in_turns(list(unit = one_softmax(z), delta = function() predict(fi
 mc <- time_in_turns(list(unit = one_softmax(z),
   mc = function() predict(fit, z, approx = "mc", n_draws = 100),
   mc2 = function() predict(fit, z, approx = "mc", n_draws = 100, threads = 2)), rounds(3))
+z <- bent(10000, 1000)$z
+bent_large <- time_in_turns(list(unit = one_softmax(z), delta = function() predict(bent_fit, z)), rounds(9))
 same <- identical(predict(fit, z[1:2000, ]), predict(fit, z[1:2000, ], threads = 2)) &&
-  identical(calib_gp(z[1:1000, ], y)[c("elbo", "q_mean", "q_cov")],
-    calib_gp(z[1:1000, ], y, threads = two)[c("elbo", "q_mean", "q_cov")])
+  identical(shared(z[1:1000, ], y)[c("elbo", "q_mean", "q_cov")],
+    shared(z[1:1000, ], y, threads = two)[c("elbo", "q_mean", "q_cov")])
 rm(z)
 
 # Growth --------------------------------------------------------------------------------------
@@ -58,7 +113,7 @@ grow <- function(sizes, k) {
     seconds <- vapply(seq_len(times), function(i) {
       gc(FALSE)
       start <- now()
-      passes <<- calib_gp(z, y)$passes
+      passes <<- shared(z, y)$passes
       now() - start
     }, 0)
     out <- data.frame(n = n, k = k, seconds = min(seconds), passes = passes)
@@ -91,7 +146,7 @@ peak <- function(n, k) {
     "invisible(gc())",
     "writeLines('5', '/proc/self/clear_refs')",
     "before <- status('VmRSS')",
-    "fit <- calib_gp(data$z, data$y)",
+    "fit <- calib_gp(data$z, data$y, class_effects = 'none')",
     "cat((status('VmHWM') - before) / (8 * length(data$z)))"
   ), script)
   on.exit(unlink(c(data, script)))
@@ -123,6 +178,20 @@ table <- rbind(
   timing("calib_gp, 1000 x 8000", wide, "fit", "softmaxes", 6),
   timing("predict, delta, 10,000 x 1000", large, "delta", "softmaxes", 3),
   timing("predict, mc with 100 draws, 10,000 x 1000", mc, "mc", "softmaxes", 120),
+  timing("calib_gp, default, 1000 x 1000", small, "default", "softmaxes", NA),
+  timing("calib_gp, default, 1000 x 8000", wide, "default", "softmaxes", NA),
+  timing("calib_gp, bent, 1000 x 1000", bent_small, "fit", "softmaxes", 8),
+  timing("calib_gp, default, bent, 1000 x 1000", bent_small, "default", "softmaxes", NA),
+  timing("calib_gp, bent, 1000 x 8000", bent_wide, "fit", "softmaxes", 4),
+  timing("calib_gp, default, bent, 1000 x 8000", bent_wide, "default", "softmaxes", NA),
+  timing("predict, delta, bent, 10,000 x 1000", bent_large, "delta", "softmaxes", 2.5),
+  timing("calib_gp, bent, 1000 x 10", ten, "fit", "temperature fits", 60, per = "temperature"),
+  timing("calib_gp, default, bent, 1000 x 10", ten, "default", "temperature fits", NA, per = "temperature"),
+  if (!is.null(set_times)) rbind(
+    entry("calib_gp, 1000 rows of every set, median", "gams", .2, stats::median(set_times$fit)),
+    entry("calib_gp, 1000 rows of every set, largest", "gams", 1.5, max(set_times$fit)),
+    entry("calib_gp, default, every set, median", "gams", NA, stats::median(set_times$default)),
+    entry("calib_gp, default, every set, largest", "gams", NA, max(set_times$default))),
   timing("two threads, calib_gp, 1000 x 1000", small, "fit2", "times faster", 1.4, TRUE, "fit"),
   timing("two threads, delta, 10,000 x 1000", large, "delta2", "times faster", 1.6, TRUE, "delta"),
   timing("two threads, mc, 10,000 x 1000", mc, "mc2", "times faster", 1.6, TRUE, "mc"),
@@ -135,6 +204,11 @@ table <- rbind(
       "times the scores, beyond them", memory$target[i], memory$ratio[i])
   }))
 )
+if (!is.null(set_times)) {
+  set_table <- data.frame(set = set_times$set, classes = as.character(set_times$classes),
+    gams = sprintf("%.3f", set_times$fit), `gams, default` = sprintf("%.3f", set_times$default),
+    ms = sprintf("%.1f", set_times$ms), check.names = FALSE)
+}
 growth <- rbind(tall, broad)
 growth <- data.frame(rows = sprintf("%d x %d", growth$n, growth$k),
   `ns per score` = sprintf("%.1f", 1e9 * growth$seconds / (growth$n * growth$k)),
@@ -145,7 +219,8 @@ load <- tryCatch(scan("/proc/loadavg", n = 1, quiet = TRUE), error = function(e)
 write_report("gp-speed", "Speed and memory of the latent Gaussian process", c(
   "Ratios of times taken in turns in one run, by medians and by minima; targets refer to the",
   "medians. `bench/unit.c` defines the softmax. Everything called from R includes checks and",
-  "allocation. Logits are normal with standard deviation 3, labels drawn from softmax(z / 1.7).",
+  "allocation. Logits are normal with standard deviation 3, labels drawn from softmax(z / 1.7); bent",
+  "ones as in the script. Targets are those of `class_effects = \"none\"`, *default* stands beside.",
   "", paste0("One softmax took ", per_score(small[, "unit"], 1e6), " ns per score at 1000 x 1000, ",
     per_score(wide[, "unit"], 8e6), " at 1000 x 8000 and ", per_score(large[, "unit"], 1e7),
     " at 10,000 x 1000. The fits took ", fit_passes, " passes at 1000 x 1000 and ", wide_passes,
@@ -154,6 +229,8 @@ write_report("gp-speed", "Speed and memory of the latent Gaussian process", c(
     " cores: ratios of threads mean nothing unless it is about 1.5 or less."), "",
   markdown_table(table), "", "Growth, one fit each (the smallest of a few times):", "",
   markdown_table(growth), "",
+  if (!is.null(set_times)) c("1000 rows of every set (half where there are fewer than 2000):", "",
+    markdown_table(set_table), ""),
   "The peak of 20,000 x 2 has no target: its scores are smaller than the tables of the grid."
 ))
 if (any(table$met == "NO") || !same) quit(status = 1)

@@ -21,7 +21,7 @@ size_t gpc_gp_direct_work(size_t k, size_t m) {
 typedef struct {
   double *a, *sa, *ga;                      /* [k x m] features, S a, dE/da */
   double *z, *phi, *s, *rho, *c, *g, *grho; /* [k] */
-  double *spare;                            /* [k] */
+  double *row_work;                         /* [k] */
   double *abar, *sabar;                     /* [m] */
 } row_work;
 
@@ -94,8 +94,8 @@ gpc_status gpc_gp_direct(const gpc_gp_data *data, const gpc_basis *basis,
   r.c = r.rho + k;
   r.g = r.c + k;
   r.grho = r.g + k;
-  r.spare = r.grho + k;
-  r.abar = r.spare + k;
+  r.row_work = r.grho + k;
+  r.abar = r.row_work + k;
   r.sabar = r.abar + m;
   double *kl_work = r.sabar + m;
   grad->elbo = grad->slope = 0.0;
@@ -126,7 +126,7 @@ gpc_status gpc_gp_direct(const gpc_gp_data *data, const gpc_basis *basis,
       }
     }
     grad->slope += gpc_prior_slope_grad(&point->prior, k, r.z, r.g);
-    gpc_basis_grad_add(basis, k, r.z, r.a, r.ga, r.grho, r.spare, &grad->basis);
+    gpc_basis_grad_add(basis, k, r.z, r.a, r.ga, r.grho, r.row_work, &grad->basis);
   }
   gpc_basis_grad_finish(basis, &grad->basis);
   grad->data = grad->elbo;

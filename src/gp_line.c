@@ -66,10 +66,10 @@ int gpc_line_make(double lowest, double highest, double bulk_low, double bulk_hi
   return 1;
 }
 
-gpc_line gpc_line_refine(const gpc_line *line, size_t times) {
+gpc_line gpc_line_refine(const gpc_line *line, size_t cells) {
   gpc_line fine = *line;
-  fine.step = line->step / (double)times;
-  fine.g = (line->g - 1) * times + 1;
+  fine.step = line->step / (double)cells;
+  fine.g = (line->g - 1) * cells + 1;
   return fine;
 }
 

@@ -39,9 +39,9 @@ typedef struct {
 int gpc_line_make(double lowest, double highest, double bulk_low, double bulk_high,
                   double step, double growth, size_t most, gpc_line *line);
 
-/* A line on the same nodes with `times` - 1 more between each two. Only for lines that
+/* A line on the same nodes with `cells` - 1 more between each two. Only for lines that
  * are not trimmed. */
-gpc_line gpc_line_refine(const gpc_line *line, size_t times);
+gpc_line gpc_line_refine(const gpc_line *line, size_t cells);
 
 /* The same line without nodes that no stencil of a score in [lowest, highest] needs. */
 gpc_line gpc_line_trim(const gpc_line *line, double lowest, double highest);

@@ -49,10 +49,11 @@ static void set_labels(const gpc_gp_data *data, const gpc_prior *prior,
 }
 
 void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_line *line,
-                    size_t times, int some, const gpc_memory *memory, gpc_nodes *nodes) {
+                    size_t fine_cells, int some, const gpc_memory *memory,
+                    gpc_nodes *nodes) {
   int *slot = some ? gpc_get_ints(memory, line->g) : NULL;
   nodes->line = *line;
-  nodes->times = times;
+  nodes->fine_cells = fine_cells;
   nodes->g = some ? 0 : line->g;
   if (some) {
     gpc_nodes_reached(data, line, slot);

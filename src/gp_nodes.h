@@ -12,7 +12,7 @@
 
 typedef struct {
   gpc_line line;
-  size_t times;       /* cells of the sparse rows' line in a cell of this one */
+  size_t fine_cells;  /* cells of the sparse rows' line in a cell of this one */
   size_t g;           /* nodes in use */
   const int *slot;    /* [line.g] a node's place among those in use, -1 for none; NULL:
                          all are in use */
@@ -32,7 +32,8 @@ void gpc_nodes_reached(const gpc_gp_data *data, const gpc_line *line, int *reach
 
 /* The nodes of a line: all of them, or with `some` those that scores reach. */
 void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_line *line,
-                    size_t times, int some, const gpc_memory *memory, gpc_nodes *nodes);
+                    size_t fine_cells, int some, const gpc_memory *memory,
+                    gpc_nodes *nodes);
 
 /* Into how many cells a cell must be divided for exp(psi) to be interpolated to about
  * 1e-11, from psi [g] on the nodes: its slope and its curvature per cell must be small. 0

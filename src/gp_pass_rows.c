@@ -10,7 +10,7 @@
 typedef struct {
   double *e, *er; /* [rows->line.g] */
   double top;
-  double *spread; /* [times x 12] omega from a fine node to the 12 nodes around it */
+  double *spread; /* [fine_cells x 12] omega from a fine node to the 12 nodes around it */
 } fine_tables;
 
 /* Per chunk: a batch of rows on the nodes, squares on the fine nodes and a row's masses [line.g each]. */
@@ -28,8 +28,8 @@ size_t gpc_gp_pass_rows_work(const gpc_sparse_rows *rows, size_t g) {
 static inline size_t place(const gpc_nodes *nodes, const gpc_sparse_rows *rows, size_t j,
                            size_t *beyond) {
   j += rows->line.skip;
-  *beyond = j % nodes->times;
-  return j / nodes->times - nodes->line.skip;
+  *beyond = j % nodes->fine_cells;
+  return j / nodes->fine_cells - nodes->line.skip;
 }
 
 /* f at a fine node from its values on the nodes; 1 unless no score reaches there. */
@@ -69,8 +69,8 @@ static void tabulate(const gpc_prior *prior, const gpc_nodes *nodes,
                      fine_tables *t) {
   const size_t fine = rows->line.g;
   memset(t->spread, 0, GPC_STENCIL * sizeof(double));
-  for (size_t r = 1; r < nodes->times; r++) {
-    double at = GPC_LEFT + (double)r / (double)nodes->times;
+  for (size_t r = 1; r < nodes->fine_cells; r++) {
+    double at = GPC_LEFT + (double)r / (double)nodes->fine_cells;
     int node;
     gpc_line_weights(1, &at, 1, &node, t->spread + r * GPC_STENCIL);
   }
@@ -139,7 +139,7 @@ static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
                      const fine_tables *t, size_t n, chunk_work *work,
                      gpc_gp_stats *stats) {
   const int *run = rows->run + 2 * rows->run_at[n];
-  const size_t runs = (size_t)rows->runs[n], times = nodes->times;
+  const size_t runs = (size_t)rows->runs[n], fine_cells = nodes->fine_cells;
   const double *value = rows->value + rows->value_at[n];
   const double w = gpc_gp_weight(data, n);
   double sum = 0.0, squares = 0.0, *row = gpc_gp_batch_row(&work->batch, tables->g);
@@ -161,26 +161,27 @@ static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
   for (size_t s = 0; s < runs; s++) {
     const size_t first = (size_t)run[2 * s], length = (size_t)run[2 * s + 1];
     size_t beyond, node = place(nodes, rows, first, &beyond);
-    const size_t begin = gpc_nodes_at(nodes, times > 1 ? node - GPC_LEFT : node);
+    const size_t begin = gpc_nodes_at(nodes, fine_cells > 1 ? node - GPC_LEFT : node);
     from = begin < from ? begin : from;
     for (size_t i = 0; i < length; i++) {
       work->squares[first + i] += w_inv2 * value[at + i];
       work->mass[at + i] *= inv;
     }
     for (size_t i = 0; i < length;) { /* cell by cell of the nodes */
-      const size_t count = times - beyond < length - i ? times - beyond : length - i;
+      const size_t count =
+          fine_cells - beyond < length - i ? fine_cells - beyond : length - i;
       spread_cell(nodes, t->spread, node, beyond, count, work->mass + at + i, row);
       i += count;
       beyond += count;
-      if (beyond == times) {
+      if (beyond == fine_cells) {
         beyond = 0;
         node++;
       }
     }
     /* the last fine node lies at or behind `node` - 1: one past what it reaches */
     const size_t last = beyond == 0 ? node - 1 : node;
-    const size_t end = times > 1 ? gpc_nodes_at(nodes, last - GPC_LEFT) + GPC_STENCIL
-                                 : gpc_nodes_at(nodes, last) + 1;
+    const size_t end = fine_cells > 1 ? gpc_nodes_at(nodes, last - GPC_LEFT) + GPC_STENCIL
+                                      : gpc_nodes_at(nodes, last) + 1;
     to = end > to ? end : to;
     at += length;
   }

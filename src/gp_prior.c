@@ -59,7 +59,7 @@ void gpc_prior_add_precision(const gpc_prior *prior, size_t m, double *a, double
 }
 
 gpc_status gpc_prior_kl(const gpc_prior *prior, size_t m, const double *q_mean,
-                        const double *q_cov, double times, double *work, double *kl,
+                        const double *q_cov, double scale, double *work, double *kl,
                         double *g_mean, double *g_cov) {
   double *chol = work, *inv = chol + m * m, *pull = inv + m * m;
   memcpy(chol, q_cov, m * m * sizeof *chol);
@@ -70,11 +70,11 @@ gpc_status gpc_prior_kl(const gpc_prior *prior, size_t m, const double *q_mean,
   const double square = gpc_prior_quadratic(prior, m, q_mean, pull);
   double trace = 0.0;
   for (size_t j = 0; j < m; j++) {
-    g_mean[j] += times * pull[j];
+    g_mean[j] += scale * pull[j];
     for (size_t i = 0; i < m; i++) {
       const double p = prior->p0 ? prior->p0[i + m * j] : i == j ? 1.0 : 0.0;
       trace += p * q_cov[i + m * j];
-      g_cov[i + m * j] += times * 0.5 * (p - inv[i + m * j]);
+      g_cov[i + m * j] += scale * 0.5 * (p - inv[i + m * j]);
     }
   }
   *kl = square + 0.5 * (trace - (double)m - gpc_chol_logdet(m, chol) -

@@ -18,10 +18,10 @@ typedef enum { GPC_MEAN_LINEAR, GPC_MEAN_LOG } gpc_mean; /* identity: linear, sl
 
 typedef struct {
   gpc_mean mean;
-  double slope;        /* of the linear mean */
-  const double *m0;    /* [m] prior mean of v, or NULL: 0 */
-  const double *p0;    /* [m x m] prior precision of v, symmetric, or NULL: I */
-  double p0_logdet;    /* log |P0|, with p0 */
+  double slope;     /* of the linear mean */
+  const double *m0; /* [m] prior mean of v, or NULL: 0 */
+  const double *p0; /* [m x m] prior precision of v, symmetric, or NULL: I */
+  double p0_logdet; /* log |P0|, with p0 */
 } gpc_prior;
 
 /* smooth(z) and factor(z) of the mean function. */
@@ -59,10 +59,10 @@ double gpc_prior_quadratic(const gpc_prior *prior, size_t m, const double *x,
 void gpc_prior_add_precision(const gpc_prior *prior, size_t m, double *a, double *rhs);
 
 /* eq. (11): KL(N(mean, cov) | N(m0, P0^-1)) = 1/2 (tr P0 S + (m - m0)'P0 (m - m0) - M -
- * log|S| - log|P0|). Adds its derivatives, P0 (m - m0) and 1/2 (P0 - S^-1), `times` over
+ * log|S| - log|P0|). Adds its derivatives, P0 (m - m0) and 1/2 (P0 - S^-1), `scale` times over
  * to g_mean [m] and g_cov [m x m]. work [2 m^2 + m]. GPC_NOT_PD if S is not. */
 gpc_status gpc_prior_kl(const gpc_prior *prior, size_t m, const double *q_mean,
-                        const double *q_cov, double times, double *work, double *kl,
+                        const double *q_cov, double scale, double *work, double *kl,
                         double *g_mean, double *g_cov);
 
 #endif

@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#define COARSEST 14.0         /* cells over the bulk */
-#define GROWTH (1.0 / 12.0)   /* gp_line.h */
-#define MOST_NODES 4000       /* of a line: their squares are kept */
-#define MOST_FINE 6000        /* of the sparse rows */
-#define MUCH_DATA 2e6         /* scores: the rows of so many ... */
-#define MOST_VALUES 1.4       /* ... shall not take much more memory than they do */
-#define HEADROOM 1.3          /* cells for maps so much steeper than the first one */
-#define WIDE 1.3              /* bulks: beyond this some nodes may be reached by none */
+#define COARSEST 14.0       /* cells over the bulk */
+#define GROWTH (1.0 / 12.0) /* gp_line.h */
+#define MOST_NODES 4000     /* of a line: their squares are kept */
+#define MOST_FINE 6000      /* of the sparse rows */
+#define MUCH_DATA 2e6       /* scores: the rows of so many ... */
+#define MOST_VALUES 1.4     /* ... shall not take much more memory than they do */
+#define HEADROOM 1.3        /* cells for maps so much steeper than the first one */
+#define WIDE 1.3            /* bulks: beyond this some nodes may be reached by none */
 
 int gpc_ruler_lay(const gpc_gp_data *data, const gpc_prior *prior,
                   const gpc_gp_range *range, int want_rows, const gpc_memory *memory,
@@ -30,8 +30,7 @@ int gpc_ruler_lay(const gpc_gp_data *data, const gpc_prior *prior,
   const int ok =
       gpc_line_make(range->lowest, range->highest, range->bulk_low, range->bulk_high,
                     bulk / COARSEST, GROWTH, MOST_NODES, &ruler->coarsest);
-  ruler->some =
-      ruler->coarsest.bent || range->highest - range->lowest > WIDE * bulk;
+  ruler->some = ruler->coarsest.bent || range->highest - range->lowest > WIDE * bulk;
   return ok;
 }
 
@@ -49,7 +48,7 @@ static gpc_nodes *nodes_of_level(gpc_ruler *ruler, int level) {
   gpc_nodes *nodes = ruler->memory->get(ruler->memory->self, sizeof *nodes);
   gpc_nodes_make(ruler->data, ruler->prior, &line, 0, ruler->some, ruler->memory, nodes);
   if (ruler->rows && level <= ruler->rows_level)
-    nodes->times = (size_t)1 << (ruler->rows_level - level);
+    nodes->fine_cells = (size_t)1 << (ruler->rows_level - level);
   return ruler->level[level] = nodes;
 }
 
@@ -98,6 +97,6 @@ void gpc_ruler_rows(gpc_ruler *ruler, const gpc_nodes *nodes, const double *psi)
   ruler->rows_level = level;
   for (int i = 0; i <= GPC_RULER_LEVELS; i++)
     if (ruler->level[i])
-      ruler->level[i]->times =
+      ruler->level[i]->fine_cells =
           ruler->rows && i <= level ? (size_t)1 << (level - i) : 0;
 }

@@ -13,12 +13,12 @@
 
 typedef struct {
   size_t g;
-  size_t pairs;        /* the oldest first: */
-  double *move, *fall; /* [g x pairs] change of psi; fall of the gradient */
+  size_t pairs;          /* the oldest first: */
+  double *step, *change; /* [g x pairs] of psi; by how much the gradient b fell */
   size_t terms;
   double *term; /* [g x terms] */
   double scale[2 * GPC_MOST_PAIRS];
-  gpc_buffer moves, falls, all_terms;
+  gpc_buffer steps, changes, all_terms;
 } gpc_secants;
 
 /* Forget all pairs; those to come are on g nodes. */

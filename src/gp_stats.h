@@ -89,7 +89,7 @@ gpc_status gpc_gp_from_stats(const gpc_basis *basis, const gpc_gp_point *point,
                              const gpc_gp_tables *tables, const gpc_gp_stats *stats,
                              double *work, gpc_gp_grad *grad);
 
-/* One pass over the data. With `rows`, the data as sparse rows on nodes->times cells to a
+/* One pass over the data. With `rows`, the data as sparse rows on nodes->fine_cells cells to a
  * cell, by eq. (22); otherwise every score is interpolated, eq. (23). work:
  * gpc_gp_pass_work(). */
 size_t gpc_gp_pass_work(const gpc_gp_data *data, const gpc_sparse_rows *rows, size_t g);

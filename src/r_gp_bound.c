@@ -63,7 +63,7 @@ static gpc_sparse_rows *make_rows(const gpc_gp_data *data, const double *psi,
   const gpc_line fine = gpc_line_refine(&nodes->line, cells);
   if (fine.g > MOST_FINE)
     return NULL;
-  nodes->times = cells;
+  nodes->fine_cells = cells;
   return gpc_sparse_make(data, &fine, INFINITY, memory);
 }
 

@@ -256,8 +256,8 @@ static void on_line(const gpc_gp_data *data, const place *p, int sparse, int som
   gpc_gp_stats_carve(g, got(gpc_gp_stats_size(g)), &stats);
   gpc_sparse_rows *rows = NULL;
   if (sparse) {
-    nodes.times = gpc_nodes_cells(&nodes, t.psi) + 1;
-    gpc_line fine = gpc_line_refine(&line, nodes.times);
+    nodes.fine_cells = gpc_nodes_cells(&nodes, t.psi) + 1;
+    gpc_line fine = gpc_line_refine(&line, nodes.fine_cells);
     fine = some ? fine : gpc_line_trim(&fine, low, high);
     rows = gpc_sparse_make(data, &fine, INFINITY, &cmemory);
   }

@@ -48,7 +48,7 @@
 #' averages over, is replaced by the nearest increasing function, weighted by where the scores lie (see
 #' `vignette("methods", package = "gpcalib")`). `order_cost` is the log-likelihood of the calibration rows,
 #' in nats, that replacing the mean costs. A warning of class `gpcalib_warning_order_cost` says when it is
-#' more than 10: then higher scores are not always more likely to be right, and a map that may bend back
+#' more than 5: then higher scores are not always more likely to be right, and a map that may bend back
 #' would gain accuracy that no increasing one can. When the scores are against the labels, the increasing
 #' map is flat (`gpcalib_warning_flat`).
 #'

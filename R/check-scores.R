@@ -155,6 +155,10 @@ check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE
   } else {
     changed <- FALSE
   }
-  if (changed) scan <- scan_rows(x, threads, keep)
+  if (changed) {
+    given <- scan$arg
+    scan <- scan_rows(x, threads, keep)
+    if (!one_column) scan$arg <- given # division may make a tie of two scores that differ
+  }
   list(scores = x, input = input, scan = scan)
 }

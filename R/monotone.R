@@ -3,7 +3,7 @@
 
 # Log-likelihood of the calibration rows, in nats, that the projection of the mean may cost before a
 # warning says that the data are against it.
-order_cost_limit <- 10
+order_cost_limit <- 5
 
 #' Which effects of the classes go with the promise
 #' @noRd

@@ -35,6 +35,7 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
 SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows);
 SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends);
 /* r_mono.c */
+SEXP r_mono_table(SEXP fit);
 SEXP r_mono_inputs(SEXP fit);
 SEXP r_mono_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
 SEXP r_mono_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
@@ -121,6 +122,7 @@ static const R_CallMethodDef calls[] = {
     CALL(effects_interval, 5),
     CALL(offsets_apply, 3),
     CALL(draw_quantiles, 3),
+    CALL(mono_table, 1),
     CALL(mono_inputs, 1),
     CALL(mono_predict, 4),
     CALL(mono_draws, 5),

@@ -41,6 +41,23 @@ static gpc_mono_table unpack_table(SEXP fit) {
   return table;
 }
 
+/* The table itself, for tests: nodes, weights, phi and its projection; how many nodes lie
+ * below the range seen and where it ends (from 1). */
+SEXP r_mono_table(SEXP fit) {
+  const gpc_mono_table table = unpack_table(fit);
+  const double *part[4] = {table.t, table.weight, table.phi, table.map};
+  static const char *names[] = {"t", "weight", "phi", "map", "first", "last", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  for (int i = 0; i < 4; i++) {
+    SET_VECTOR_ELT(out, i, Rf_allocVector(REALSXP, (R_xlen_t)table.nodes));
+    memcpy(REAL(VECTOR_ELT(out, i)), part[i], table.nodes * sizeof(double));
+  }
+  SET_VECTOR_ELT(out, 4, Rf_ScalarInteger((int)table.first + 1));
+  SET_VECTOR_ELT(out, 5, Rf_ScalarInteger((int)table.last + 1));
+  UNPROTECT(1);
+  return out;
+}
+
 /* How many inducing inputs functions have. */
 SEXP r_mono_inputs(SEXP fit) {
   gpc_gp_fitted process = r_gp_fitted(fit);

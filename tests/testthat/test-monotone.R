@@ -57,7 +57,7 @@ test_that("the class is that of the scores as given, not of rows divided by thei
   fit <- quiet_fit(p, d$labels)
   set.seed(15)
   top <- stats::runif(20000, 0.4, 0.49)
-  rows <- cbind(top, ulps(top, 1), 1 - 2 * top) * (1 + 9e-4)
+  rows <- cbind(top, ulps(top, 1), 1 + 9e-4 - 2 * top)
   divided <- rows / rowSums(rows)
   expect_gt(sum(max.col(divided, "first") != 2), 0) # some become ties
   expect_equal(as.integer(predict(fit, rows, type = "class")), rep(2, 20000))

@@ -9,7 +9,7 @@ off_scores <- 2e5
 off_rows <- c(200, 5000)
 
 # Named by print() when a class is off: methods that can make a class more or less likely as a whole.
-shifting_methods <- "calib_gp(), calib_platt() and calib_beta()"
+shifting_methods <- "calib_gp(), calib_vector(), calib_platt() and calib_beta()"
 
 #' What a fit that cannot do so is told
 #' @noRd

@@ -3,8 +3,8 @@
 
 #' Uncertainty of simple calibrators
 #'
-#' `vcov()` and `confint()` for the parameters of [calib_temperature()], [calib_platt()] and
-#' [calib_beta()], and `logLik()`, so that [stats::AIC()] and [stats::BIC()] compare them. For what the
+#' `vcov()` and `confint()` for the parameters of [calib_temperature()], [calib_platt()], [calib_beta()],
+#' [calib_vector()] and [calib_matrix()], and `logLik()`, so that [stats::AIC()] and [stats::BIC()] compare them. For what the
 #' uncertainty means for a probability see `type = "interval"` of [predict.calibrator()].
 #'
 #' Covariances are inverse curvatures of the log-likelihood at its maximum, as of
@@ -18,7 +18,7 @@
 #' are fitted one by one: covariances between classes are `NA`, and there is no joint likelihood.
 #'
 #' `logLik()` is that of the calibration labels (for smoothed targets too, where it is not quite the
-#' maximum). Its degrees of freedom count the terms that were estimated.
+#' maximum). Its degrees of freedom count the terms that were estimated, with a ridge their effective number.
 #'
 #' @param object A calibrator.
 #' @param parm Which parameters: names or numbers; all when missing.
@@ -87,7 +87,7 @@ add_interval <- function(object, table, level) {
 vcov.calibrator <- function(object, ...) {
   object <- check_object(object)
   stop_input("object", paste0("of class ", class(object)[1], " has no covariances"),
-    "calib_temperature(), calib_platt() and calib_beta() have them.")
+    "calib_temperature(), calib_platt(), calib_beta(), calib_vector() and calib_matrix() have them.")
 }
 
 #' @rdname calibrator_inference
@@ -96,7 +96,7 @@ vcov.calibrator <- function(object, ...) {
 logLik.calibrator <- function(object, ...) {
   object <- check_object(object)
   stop_input("object", paste0("of class ", class(object)[1], " has no likelihood"),
-    "calib_temperature(), calib_platt() and calib_beta() have one; calib_gp() has a bound, `elbo`.")
+    "calib_temperature(), calib_platt(), calib_beta(), calib_vector() and calib_matrix() have one; calib_gp() has a bound, `elbo`.")
 }
 
 # Platt scaling and beta calibration ------------------------------------------------------

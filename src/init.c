@@ -96,6 +96,9 @@ SEXP r_skce_pairs(SEXP forecast, SEXP kernel, SEXP width);
 SEXP r_skce_distances(SEXP forecast, SEXP kernel, SEXP rows);
 /* r_monitor.c */
 SEXP r_monitor_sums(SEXP probs, SEXP labels, SEXP weights, SEXP edge, SEXP t, SEXP d);
+/* r_linear.c */
+SEXP r_linear_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings);
+SEXP r_linear_predict(SEXP z, SEXP floor, SEXP offset, SEXP weights);
 /* r_venn.c */
 SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights);
 
@@ -106,6 +109,8 @@ static const R_CallMethodDef calls[] = {
     CALL(softmax, 4),
     CALL(log_softmax, 2),
     CALL(temperature_fit, 8),
+    CALL(linear_fit, 4),
+    CALL(linear_predict, 4),
     CALL(gp_bound, 12),
     CALL(gp_fit, 5),
     CALL(gp_centre, 4),

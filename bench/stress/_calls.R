@@ -10,7 +10,7 @@ small_data <- function(n = 40, k = 3, seed = 1) {
 }
 
 fitters <- list(gp = calib_gp, temperature = calib_temperature, platt = calib_platt,
-  isotonic = calib_isotonic, beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram, none = calib_none)
+  isotonic = calib_isotonic, beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram, vector = calib_vector, matrix = calib_matrix, none = calib_none)
 
 all_calls <- function(n = 40, threads = 1) {
   d <- small_data(n)

@@ -126,6 +126,7 @@ hostile_argument <- function(name) {
       c(variance = NA), c(noise = 1e300), list(variance = "a"), list(variance = list(1)), c(slope = 1e300)),
     control = list(gp_control(max_passes = 3), gp_control(matrix_classes = 3), gp_control(softmax_classes = 2), list(tol = 1), list(tol = 1, max_passes = 2, trace = NA)),
     threads = list(1, 2, 64), tol = c(1e-10, 1e-3, 0.1), max_iter = c(1, 2, 100), max_passes = c(1, 50), trace = c(TRUE, FALSE),
+    ridge = list(1, 0, Inf, 1e-300, 1e300, c(offset = 1, slope = 0.1), c(slope = 0, offset = Inf), c(1, 2), -1, NaN),
     targets = c("smoothed", "raw"), scale = c("score", "logit"), params = c("abm", "am", "ab"),
     clip = c(1e-300, 1e-10, 0.1), interpolate = c(TRUE, FALSE), bins = list(1, 2, 15, 100, 1e6, 1e6 + 1, 2.5),
     norm = list(1, 1.5, 2, 3, 700, Inf, 0.5, 1e308), binning = c("width", "mass"), estimator = c("mean", "midpoint", "unweighted"),

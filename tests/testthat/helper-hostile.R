@@ -6,7 +6,7 @@
 hostile_measures <- c("ece", "mce", "overconfidence", "underconfidence", "confidence_gap",
   "class_accuracy", "sharpness", "log_loss", "brier_score", "rps", "smooth_ece")
 hostile_fits <- c("calib_gp", "calib_temperature", "calib_platt", "calib_isotonic", "calib_beta",
-  "calib_bbq", "calib_histogram", "calib_none")
+  "calib_bbq", "calib_histogram", "calib_vector", "calib_matrix", "calib_none")
 hostile_methods <- c("predict", "predict", "predict", "print", "summary", "coef", "nobs", "tidy", "glance",
   "augment", "autoplot", "latent", "calib_map", "plot_map", "plot_latent", "plot_interval", "logLik",
   "vcov", "confint", "estimate_prior")

@@ -6,7 +6,7 @@ p2 <- oracle_softmax(data3$z)[, 2]
 y2 <- factor(data3$y == 2)
 make <- list(gp = calib_gp, temperature = calib_temperature, platt = calib_platt,
   isotonic = calib_isotonic, beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram,
-  none = calib_none, venn = function(...) calib_isotonic(..., type = "venn-abers"))
+  none = calib_none, vector = calib_vector, matrix = calib_matrix, venn = function(...) calib_isotonic(..., type = "venn-abers"))
 fits <- c(
   lapply(make, function(f) f(data3$z, y3)),
   lapply(stats::setNames(make, paste0(names(make), "_pair")), function(f) f(p2, y2))
@@ -26,9 +26,9 @@ ways <- list(
 )
 has_way <- function(fit, way) switch(way,
   latent = inherits(fit, c("calib_gp", "calib_temperature", "calib_none")),
-  log_lik = inherits(fit, "calib_temperature") ||
+  log_lik = inherits(fit, c("calib_temperature", "calib_vector", "calib_matrix")) ||
     inherits(fit, c("calib_platt", "calib_beta")) && length(fit$classes) == 2,
-  vcov = inherits(fit, c("calib_temperature", "calib_platt", "calib_beta")),
+  vcov = inherits(fit, c("calib_temperature", "calib_platt", "calib_beta", "calib_vector", "calib_matrix")),
   map = , autoplot = length(fit$classes) == 2, TRUE)
 
 test_that("objects as they are made pass, and stay what they are", {

@@ -66,6 +66,9 @@
 #' @export
 calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 1000, eps = 0,
                           weights = NULL, by = NULL, groups = NULL, truth, estimate) {
+  if (!missing(probs) && (is_lazy(probs) || inherits(probs, "calib_sums"))) {
+    return(metrics_of_sums(match.call(), probs, parent.frame(), ...))
+  }
   columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
   if (!is.null(columns)) {
     probs <- columns$probs

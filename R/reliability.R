@@ -112,6 +112,9 @@ reliability_table <- function(probs, labels, bins = 15,
                               replicates = NULL, weights = NULL,
                               event_level = c("second", "first"), band = NULL, by = NULL,
                               groups = NULL, truth, estimate) {
+  if (!missing(probs) && (is_lazy(probs) || inherits(probs, "calib_sums"))) {
+    return(table_of_sums(match.call(), probs, parent.frame()))
+  }
   columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
   if (!is.null(columns)) {
     probs <- columns$probs

@@ -35,7 +35,7 @@ forecast_rows <- function(forecast, rows, name) {
   out <- list(
     probs = forecast$probs[rows, , drop = FALSE], labels = forecast$labels[rows],
     classes = forecast$classes, weights = forecast$weights[rows], conf = forecast$conf[rows],
-    pred = forecast$pred[rows]
+    pred = forecast$pred[rows], counts = forecast$counts
   )
   if (!is.null(out$weights) && sum(out$weights) <= 0) {
     stop_input("weights", paste0("is zero for every row of \"", name, "\""),

@@ -38,7 +38,8 @@
 #' @return An object of class `calib_sql`, a list: `query` (the text, which [as.character()] gives, too), `steps` (a list of named
 #'   expressions, each step computed from the columns of the one before), `columns`, `exact` (whether the formula is that of
 #'   `predict()`) and `difference` (0 if so, otherwise see above).
-#' @seealso [augment()][calibrator] for lazy tables, [write_calibrator()] for other languages.
+#' @seealso [augment()][calibrator] for lazy tables, [write_calibrator()] for other languages, [calib_sums()] and
+#'   [calib_counts()] for measures.
 #' @examplesIf requireNamespace("dbplyr", quietly = TRUE)
 #' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain)
 #' calib_sql(fit, columns = "prob", con = dbplyr::simulate_postgres(), table = "forecasts",

@@ -9,14 +9,14 @@ smooth_cells <- 4096L # rows of equal log-odds, or of so many equal steps of the
 #' Probabilities of 0 and 1 count as the most extreme others, or as odds of 1 to N + 1 if that is farther.
 #' @return list: `x` and `limited`, how many rows.
 #' @noRd
-finite_log_odds <- function(p) {
+finite_log_odds <- function(p, counts = NULL) {
   x <- log(p) - log1p(-p)
   far <- is.infinite(x)
   if (any(far)) {
-    most <- max(abs(x[!far]), log(length(x) + 1))
+    most <- max(abs(x[!far]), log((if (is.null(counts)) length(x) else sum(counts)) + 1))
     x[far] <- sign(x[far]) * most
   }
-  list(x = x, limited = sum(far))
+  list(x = x, limited = if (is.null(counts)) sum(far) else sum(counts[far]))
 }
 
 #' Weights that sum to the number of independent rows they are worth
@@ -49,9 +49,9 @@ smooth_rows <- function(x, hit, w) {
 #' @return list: `knots`, `beta` (values there), `cov`, `plain` (it with the smoothness taken as known), `edf`,
 #'   `cells` (x, w), `limited`, `status`.
 #' @noRd
-smooth_fit <- function(p, hit, weights = NULL, clusters = NULL) {
-  odds <- finite_log_odds(p)
-  w <- effective_weights(weights, length(p))
+smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
+  odds <- finite_log_odds(p, counts)
+  w <- if (is.null(counts)) effective_weights(weights, length(p)) else counts
   cells <- smooth_rows(odds$x, hit, w)
   values <- sort(unique(cells$x))
   knots <- spline_knots(values)

@@ -84,3 +84,11 @@ validate_lazy <- function(call, probs, frame) {
   args <- args[setdiff(names(args), c("event", "event_level"))]
   validate_counts(counts, args)
 }
+
+validate_counts <- function(counts, args) {
+  forecast <- check_forecast(counts$prob, counts$label, counts$n)
+  forecast$counts <- TRUE
+  level <- if ("conf_level" %in% names(args)) args$conf_level else 0.95
+  if (!is.null(level)) level <- check_level(level)
+  validate_forecast(forecast, 2L, level, counts$by)
+}

@@ -123,7 +123,7 @@ sums_ece <- function(bins, sums, spec) {
     }
     c(error, sum(w))
   }, numeric(2))
-  if (ncol(parts) == 1) return(parts[1, 1])
+  if (ncol(parts) == 1) return(parts[[1, 1]])
   if (is.infinite(p)) return(max(parts[1, ]))
   share <- if (sums$type == "top_label") parts[2, ] / sum(parts[2, ]) else rep(1 / ncol(parts), ncol(parts))
   sum(share * parts[1, ]^p)^(1 / p)

@@ -67,6 +67,7 @@
 #' @export
 calib_validate <- function(probs, labels, event = NULL, conf_level = 0.95, by = NULL, groups = NULL,
                            weights = NULL, event_level = c("second", "first"), truth, estimate) {
+  if (!missing(probs) && is_lazy(probs)) return(validate_lazy(match.call(), probs, parent.frame()))
   columns <- from_columns(match.call(), if (!missing(probs)) probs, parent.frame())
   if (!is.null(columns)) {
     probs <- columns$probs
@@ -77,10 +78,16 @@ calib_validate <- function(probs, labels, event = NULL, conf_level = 0.95, by = 
   }
   forecast <- check_forecast(probs, labels, weights)
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)
-  n <- nrow(forecast$probs)
-  clusters <- check_clusters(groups, n)
+  clusters <- check_clusters(groups, nrow(forecast$probs))
   codes <- validated_classes(forecast$classes, event, event_level)
   if (is.null(by)) warn_clusters(clusters)
+  validate_forecast(forecast, codes, conf_level, by, clusters)
+}
+
+#' All events and groups of a forecast, whose weights may be counts (`forecast$counts`)
+#' @noRd
+validate_forecast <- function(forecast, codes, conf_level, by = NULL, clusters = NULL) {
+  n <- nrow(forecast$probs)
   rows <- if (is.null(by)) list(seq_len(n)) else rows_by(check_by(by, n))
   parts <- list()
   for (name in seq_along(rows)) {
@@ -112,14 +119,16 @@ validate_event <- function(forecast, code, level, clusters) {
   hit <- as.integer(forecast$labels == code)
   w <- forecast$weights
   counted <- if (is.null(w)) rep(TRUE, length(p)) else w > 0
-  events <- sum(hit[counted])
-  fit <- smooth_fit(p, hit, w, clusters)
-  table <- rbind(validate_means(p, hit, w, clusters, level), validate_lines(p, hit, w, clusters, level),
-    validate_curve(fit, level, events > 0 && events < sum(counted)))
+  counts <- if (isTRUE(forecast$counts)) w
+  n <- if (is.null(counts)) sum(counted) else sum(counts)
+  events <- if (is.null(counts)) sum(hit[counted]) else sum(counts * hit)
+  fit <- smooth_fit(p, hit, w, clusters, counts)
+  table <- rbind(validate_means(p, hit, w, clusters, level, counts), validate_lines(p, hit, w, clusters, level, counts),
+    validate_curve(fit, level, events > 0 && events < n))
   table <- table[validation_measures, ]
   list(table = data.frame(measure = rownames(table), estimate = unname(table[, 1]), conf.low = unname(table[, 2]),
       conf.high = unname(table[, 3])),
-    n = sum(counted), events = events, fit = fit, probs = p, hit = hit, weights = w,
+    n = n, events = events, fit = fit, probs = p, hit = hit, weights = w,
     limited = fit$limited, separated = is.nan(table["slope", 1]))
 }
 
@@ -128,8 +137,9 @@ validation_measures <- c("oe_ratio", "in_the_large", "intercept", "slope", "slop
 
 #' An interval from the influence of each row, on a scale `to` with derivative `d`
 #' @noRd
-influence_interval <- function(value, influence, clusters, level, to = identity, back = identity, d = 1) {
+influence_interval <- function(value, influence, clusters, level, to = identity, back = identity, d = 1, counts = NULL) {
   if (is.null(level) || !is.finite(value)) return(c(value, NA, NA))
+  if (!is.null(counts)) influence <- (influence / sqrt(counts))[counts > 0] # that of each of so many rows, squared and added
   if (!is.null(clusters)) {
     influence <- rowsum(influence, clusters$codes) * sqrt(clusters$count / max(1, clusters$count - 1))
   }
@@ -140,7 +150,7 @@ influence_interval <- function(value, influence, clusters, level, to = identity,
 
 #' Ratio, difference, c-index and Brier scores
 #' @noRd
-validate_means <- function(p, hit, w, clusters, level) {
+validate_means <- function(p, hit, w, clusters, level, counts = NULL) {
   share <- if (is.null(w)) rep(1 / length(p), length(p)) else w / sum(w)
   rate <- sum(share * hit)
   expected <- sum(share * p)
@@ -151,7 +161,7 @@ validate_means <- function(p, hit, w, clusters, level) {
   scaled <- if (constant > 0) 1 - brier / constant else NaN
   pairs <- .Call(C_concordance, p, hit, w)
   value <- if (constant > 0) pairs$value else NaN
-  interval <- function(...) influence_interval(..., clusters = clusters, level = level)
+  interval <- function(...) influence_interval(..., clusters = clusters, level = level, counts = counts)
   rbind(
     oe_ratio = interval(ratio, share * (hit - ratio * p) / expected, to = log, back = exp, d = 1 / ratio),
     in_the_large = interval(rate - expected, share * (hit - p - rate + expected)),
@@ -165,9 +175,9 @@ validate_means <- function(p, hit, w, clusters, level) {
 
 #' Logistic recalibration
 #' @noRd
-validate_lines <- function(p, hit, w, clusters, level) {
-  x <- finite_log_odds(p)$x
-  robust <- !is.null(w) || !is.null(clusters)
+validate_lines <- function(p, hit, w, clusters, level, counts = NULL) {
+  x <- finite_log_odds(p, counts)$x
+  robust <- !is.null(w) && is.null(counts) || !is.null(clusters)
   line <- function(hold) {
     fit <- .Call(C_recal_fit, x, hit, w, hold)
     if (fit$status != "ok") return(list(coef = c(NaN, NaN), error = c(NaN, NaN)))
@@ -207,7 +217,7 @@ warn_validation <- function(parts) {
         paste(name_of(one), collapse = ", "), ")"), ": ", say_count(one$events, "event"), " in ", say_count(one$n, "row"),
       ". Intervals are unsafe with fewer than ", few_events, " of either."))
   }
-  limited <- sum(vapply(parts, function(part) part$limited, 0L))
+  limited <- sum(vapply(parts, function(part) as.double(part$limited), 0))
   if (limited) {
     warn_gpcalib("limited", paste0(limited, " probabilities are 0 or 1. Their log-odds count as the most extreme ",
       "others in intercept, slope and curve."))
@@ -228,7 +238,7 @@ finish_validation <- function(parts, level, by, classes, levels, n) {
   shown <- unique(vapply(parts, `[[`, "", "class"))
   if (length(shown) > 1) table <- cbind(class = whose("class", classes), table)
   if (by) table <- cbind(by = whose("by", levels), table)
-  structure(table, n = vapply(parts, `[[`, 0L, "n"), events = vapply(parts, `[[`, 0L, "events"), event = shown,
+  structure(table, n = vapply(parts, `[[`, parts[[1]]$n, "n"), events = vapply(parts, `[[`, parts[[1]]$events, "events"), event = shown,
     conf_level = level, tables = lapply(parts, validation_table, level = level, classes = classes),
     class = c("calib_validation", "data.frame"))
 }

@@ -3,7 +3,7 @@
 #include "fastexp.h"
 #include "linalg.h"
 
-/* k [n] := s2 exp(-(z - w)^2 / (2 l^2)). */
+/* eq. (2): k [n] := s2 exp(-(z - w)^2 / (2 l^2)), without noise. */
 static void kernel_column(size_t n, const double *z, double w, gpc_hyper hyper,
                           double *k) {
   const double scale = -0.5 / (hyper.l * hyper.l), s2 = hyper.s2;

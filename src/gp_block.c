@@ -107,7 +107,7 @@ void gpc_gp_block_read(const gpc_gp_data *data, const gpc_gp_lookup *lookup, siz
     read_class(data, lookup, j, block);
 }
 
-void gpc_gp_block_sums(gpc_gp_block *block) {
+void gpc_gp_block_sums(gpc_gp_block *block) { /* denominators of eq. (1), at phi */
   double sum[ROWS] = {0};
   for (size_t j = 0; j < block->k; j++)
     gpc_gp_block_exp(block, j, sum);

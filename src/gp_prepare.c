@@ -43,7 +43,7 @@ static void range_block(const gpc_gp_data *data, size_t first, size_t rows, doub
     }
   }
   for (size_t i = 0; i < rows; i++) {
-    double centre = shift ? sum[i] / (double)k : 0.0;
+    double centre = shift ? sum[i] / (double)k : 0.0; /* eq. (4) */
     if (shift)
       shift[first + i] = centre;
     low[first + i] = lo[i] - centre;

@@ -1,5 +1,6 @@
 /* softmax.h: the softmax of every row of a matrix, its logarithm, and the moments of the
- * scores under it. The one place where rows are exponentiated.
+ * scores under it: eq. (1) with g(z) = z. Rows under a latent map are exponentiated
+ * where the map is known, in gp_pass_*.c and gp_block.c.
  *
  * All routines read z [n x k] column-major, in blocks of rows (gpc.h), and take max(z,
  * floor) in place of z; floor = -Inf leaves z as it is. A class with z = -Inf has

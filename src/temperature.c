@@ -55,6 +55,7 @@ static void pass_block(const problem *p, double beta, size_t first, size_t rows,
   const gpc_temperature_data *data = p->data;
   double s0[GPC_BLOCK_MAX], s1[GPC_BLOCK_MAX], s2[GPC_BLOCK_MAX], s3[GPC_BLOCK_MAX];
   const double *top = p->top + first;
+  /* eq. (27): the sums of which the derivatives of the loss are made */
   gpc_softmax_moments(rows, data->n, data->k, data->z + first, data->floor, beta, top, s0,
                       s1, s2, s3);
   pass_sums sums = {0};

@@ -30,3 +30,37 @@ test_that("a fit at a long lengthscale looks at short ones", {
   fit <- calib_gp(d$scores, d$labels, class_effects = "none")
   expect_gte(fit$elbo, best_held(d, c(1, 1.1, 1.2, 4.3)) - 1e-4)
 })
+
+# Names of the routines that an expression calls, by copies of the package's functions.
+called <- function(run) {
+  ns <- asNamespace("gpcalib")
+  copies <- new.env(parent = ns)
+  for (name in ls(ns, all.names = TRUE)) {
+    f <- get(name, ns)
+    if (is.function(f) && identical(environment(f), ns)) {
+      environment(f) <- copies
+      assign(name, f, copies)
+    }
+  }
+  names <- character()
+  copies$.Call <- function(.NAME, ...) {
+    names <<- c(names, .NAME$name)
+    base::.Call(.NAME, ...)
+  }
+  suppressMessages(suppressWarnings(run(copies$calib_gp)))
+  names
+}
+
+test_that("a fit with zeros, and one of every mean, is a handful of calls", {
+  set.seed(1)
+  d <- drawn_from(1, 200, 5, 2, identity)
+  p <- exp(d$scores) / rowSums(exp(d$scores))
+  p[p < .01] <- 0
+  p <- p / rowSums(p)
+  zeros <- called(function(f) f(p, d$labels, class_effects = "none"))
+  expect_equal(sum(zeros == "gp_fit"), 1)
+  expect_lte(length(zeros), 8)
+  every <- called(function(f) f(p, d$labels, class_effects = "none", mean = "auto"))
+  expect_equal(sum(every == "gp_fit"), 3)
+  expect_lte(length(every), 10)
+})

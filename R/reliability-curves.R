@@ -33,23 +33,42 @@ isotonic_band <- function(forecast, fits, how, clusters) {
     ends <- range(fit$lower, fit$upper)
     at <- sort(unique(c(fit$lower, fit$score, fit$upper,
       seq(ends[1], ends[2], length.out = band_points))))
+    # A band for the whole curve is made at places that know nothing of the labels: at its own jumps the
+    # observed curve is more extreme than others are there.
+    places <- if (how$band == "simultaneous") score_places(forecast$probs[, code]) else at
     # What outcomes are drawn from: the probabilities (NULL), or a smooth curve.
     smooth <- if (how$band == "confidence") {
       smooth_fit(forecast$probs[, code], as.integer(forecast$labels == code), forecast$weights)
     }
     from <- if (!is.null(smooth)) smooth_at(smooth, finite_log_odds(forecast$probs[, code])$x)$value
     draw <- function(first, count) {
-      .Call(C_band_draw, forecast, code, at, from, clusters$codes, clusters$count, seed, first, count)
+      .Call(C_band_draw, forecast, code, places, from, clusters$codes, clusters$count, seed, first, count)
     }
     drawn <- draw_replicates(draw, replicates)
     limits <- switch(how$band,
       consistency = apply(drawn, 1, middle_range, level = how$level),
-      simultaneous = whole_band(cbind(curve_at(fit, at), drawn), how$level),
+      simultaneous = spread_band(whole_band(cbind(curve_at(fit, places), drawn), how$level), places, at),
       around_curve(drawn, curve_at(fit, at), how$level))
     data.frame(class = factor(forecast$classes[code], levels = forecast$classes), score = at,
       conf.low = limits[1, ], conf.high = limits[2, ])
   }, fits$codes, fits$fits)
   do.call(rbind, parts)
+}
+
+#' Quantiles of the scores and evenly spaced places between the lowest and the highest
+#' @noRd
+score_places <- function(scores) {
+  ends <- range(scores)
+  sort(unique(c(stats::quantile(scores, seq(0, 1, length.out = 2 * band_points), type = 1, names = FALSE),
+    seq(ends[1], ends[2], length.out = band_points))))
+}
+
+#' A band at other places: between two of its own the curve rises from the one to the other
+#' @noRd
+spread_band <- function(limits, places, at) {
+  left <- pmax(1L, findInterval(at, places))
+  right <- pmin(length(places), findInterval(at, places, left.open = TRUE) + 1L)
+  rbind(limits[1, left], limits[2, right])
 }
 
 #' Values of a fitted curve

@@ -137,3 +137,18 @@ test_that("wrong bands are input errors", {
   error(reliability_table(d$p, d$y, method = "isotonic", band = "wide"))
   error(reliability_table(d$p, d$y, method = "smooth", type = "confidence"))
 })
+
+test_that("a band of the whole curve is made at places that know nothing of the labels", {
+  limits <- rbind(c(0, .1, .3), c(.2, .5, 1))
+  got <- spread_band(limits, c(.1, .4, .8), c(.1, .2, .4, .7, .8))
+  expect_equal(got, rbind(c(0, 0, .1, .1, .3), c(.2, .5, .5, 1, 1)))
+  set.seed(1)
+  p <- runif(80)
+  expect_identical(score_places(p), score_places(sample(p)))
+  expect_equal(range(score_places(p)), range(p))
+  # the observed curve counts among the drawn: with 19 of them the widest of 20 decides
+  drawn <- matrix(runif(60), 3)
+  band <- whole_band(drawn, .95)
+  outside <- apply(drawn, 2, function(x) any(x < band[1, ] - 1e-9 | x > band[2, ] + 1e-9))
+  expect_identical(sum(outside), 1L)
+})

@@ -148,7 +148,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     order_cost = order$order_cost, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = min(sqrt(fit$slope_var), 10 * fit$hyper[["slope"]]), slope_cross = fit$slope_cross,
     class_effects = fit$class_effects, effects_asked = spec$class_effects, effects_tried = fit$tried,
-    effects = fit$effects, offsets = fit$offsets
+    effects = fit$effects, offsets = fit$offsets, stream = fit$stream
   )
 }
 

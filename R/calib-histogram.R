@@ -24,7 +24,8 @@
 #' @return An object of class `c("calib_histogram", "calibrator")` with, beside the fields of every
 #'   calibrator, `binning`, and for every bin its upper edge `x` and its frequency `y` (`NaN` if it
 #'   is empty), of which `start[k] + 1` to `start[k + 1]` belong to class k (for two classes there
-#'   is one map, that of the second). `fixed` names the classes with a constant rate. See
+#'   is one map, that of the second); `mass` and `hits`, the weight of the rows and of those of the class in every bin,
+#'   for [update()][update.calibrator]. `fixed` names the classes with a constant rate. See
 #'   [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Zadrozny, B. and Elkan, C. (2001). Obtaining calibrated probability estimates from decision trees
@@ -43,10 +44,16 @@ calib_histogram <- function(scores, labels, input = c("auto", "probs", "logits")
   data <- check_calibration(scores, labels, input, weights, threads)
   ova <- ova_data(data, threads)
   fit <- fit_curves(data, ova, if (binning == "width") 3L else 4L, bins, threads)
-  new_calibrator("histogram", data, match.call(),
+  object <- new_calibrator("histogram", data, match.call(),
     converged = TRUE, iterations = 1L, binning = binning, x = fit$x, y = fit$y, start = fit$start,
-    fixed = ova$fixed
+    fixed = ova$fixed, bins = bins
   )
+  maps <- if (length(data$classes) == 2) 2L else seq_along(data$classes)
+  if (bins * length(maps) > most_bins) return(object)
+  sums <- histogram_sums(ova$scores, data$labels, data$weights, histogram_edges(object), maps)
+  object$mass <- sums$mass
+  object$hits <- sums$hits
+  object
 }
 
 #' @export
@@ -71,8 +78,20 @@ parameters.calib_histogram <- function(object) tidy_points(object, bin_terms(obj
 
 #' @export
 object_fields.calib_histogram <- function(object) {
-  c(curve_fields(object, empty = TRUE), list(binning = field("text", among = c("width", "mass"))))
+  c(curve_fields(object, empty = TRUE), list(binning = field("text", among = c("width", "mass")),
+    bins = field("whole", low = 1, high = 1e6, optional = TRUE), mass = field("number", NULL, low = 0, optional = TRUE),
+    hits = field("number", length(object$mass), low = 0, optional = TRUE)))
 }
 
 #' @export
-object_wrong.calib_histogram <- function(object) curve_wrong(object)
+object_wrong.calib_histogram <- function(object) {
+  wrong <- curve_wrong(object)
+  if (length(wrong)) return(wrong)
+  if (is.null(object$mass)) return(if (!is.null(object$hits)) "has hits without mass")
+  size <- if (object$binning == "width") ova_count(object) * (if (is.null(object$bins)) 0 else object$bins) else {
+    length(object$x)
+  }
+  if (length(object$mass) != size || is.null(object$hits) || any(object$hits > object$mass * (1 + 1e-9))) {
+    "has sums that are not those of its bins"
+  }
+}

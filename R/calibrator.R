@@ -12,7 +12,7 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
   fields <- list(
     method = method, classes = data$classes, input = data$input, n = nrow(data$scores),
     call = slim_call(call, method), converged = converged, iterations = iterations, ...,
-    prior = class_shares(data)
+    prior = class_shares(data), seen_weight = if (!is.null(data$weights)) sum(data$weights)
   )
   object <- structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
   warn_changed(object)

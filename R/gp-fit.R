@@ -15,7 +15,7 @@ fit_gp <- function(data, mean, spec, floor) {
   fit <- gp_with_effects(fit, data, blocks)
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
-    shared_changed = fit$changed, tried = any(blocks > 0),
+    stream = gp_stream(fit, spec), shared_changed = fit$changed, tried = any(blocks > 0),
     hyper = stats::setNames(fit$hyper, c("variance", "lengthscale", "noise", "slope")),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
@@ -69,7 +69,8 @@ gp_settings <- function(data, mean, center, spec, floors) {
     effect_variance = c(held("offset"), held("matrix"), held("softmax")),
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
     many = spec$monotone || length(data$classes) > max(joint_classes, spec$control$matrix_classes),
-    least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf
+    least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
+    freeze = TRUE, site = spec$site, begin_slope = spec$begin_slope
   )
 }
 

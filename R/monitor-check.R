@@ -83,6 +83,9 @@ batch_labels <- function(labels, classes, n, columns, missing_ok = FALSE) {
     stop_input("labels", paste0("has ", say_count(length(labels), "value"), " but there are ", say_count(n, "row")),
       "Give one label per row.")
   }
+  if (is.factor(labels) && !all(as.integer(labels) %in% c(NA, seq_along(levels(labels))))) {
+    stop_input("labels", "is not a valid factor: it has codes without a level", "Make it anew with factor().")
+  }
   gone <- is.na(labels)
   if (any(gone) && !missing_ok) {
     stop_input("labels", paste0("has missing values (", say_rows(which(gone), sum(gone)), ")"), "Remove those rows.")

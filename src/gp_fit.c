@@ -48,7 +48,7 @@ static void double_inducing(gpc_fitting *f) {
  * the bound to_beat is out of reach. */
 static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
-  const double rows = total_weight(&f->now.data);
+  const double rows = total_weight(&f->now.data) + (s->site ? s->site->weight : 0.0);
   double start_l[2];
   for (;;) {
     gpc_optimise_settings how = {.tol = quick ? fmax(s->tol, 1e-3) : s->tol,
@@ -84,8 +84,12 @@ static int set_visitor(gpc_fitting *f, gpc_ruler *ruler, gpc_visitor *visitor) {
   visitor->prior.mean = s->mean;
   visitor->cov = s->cov;
   visitor->ruler = ruler;
-  return gpc_ruler_lay(&f->now.data, &visitor->prior, &f->now.range,
-                       f->now.data.k >= MANY_CLASSES, f->memory, ruler);
+  const int ok = gpc_ruler_lay(&f->now.data, &visitor->prior, &f->now.range,
+                               f->now.data.k >= MANY_CLASSES, f->memory, ruler);
+  visitor->site = s->site;
+  ruler->extra = s->site ? s->site->p : 0;
+  ruler->extra_z = s->site ? s->site->z : NULL;
+  return ok;
 }
 
 static void begin_optimiser(gpc_fitting *f, gpc_visitor *visitor, gpc_optimiser *o) {
@@ -138,6 +142,7 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
         gpc_gp_prepare(f->data, f->settings->floor[i], f->memory, &f->now);
     if (status != GPC_OK)
       return status;
+    gpc_start_seen(f);
     gpc_start_limit_slope(f);
     if (i == 0 || isnan(f->guess))
       gpc_start_guess(f, sample, 0.0);
@@ -208,6 +213,27 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
   return gpc_effects_fit(o->visitor, &o->here, &f->now.range, &how, &f->result->effects);
 }
 
+/* All rows, old and new, as result->site. */
+static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
+  const gpc_site *old = f->settings->site;
+  gpc_site *site = &f->result->site;
+  double *z = gpc_get_doubles(f->memory, GPC_SITE_MOST);
+  site->p = gpc_site_knots(old, &f->now.range, z);
+  const size_t p = site->p;
+  double *psi = gpc_get_doubles(f->memory, p), *b = gpc_get_doubles(f->memory, p);
+  double *v = gpc_get_doubles(f->memory, p), *w = gpc_get_doubles(f->memory, p * p);
+  site->weight = total_weight(&f->now.data) + (old ? old->weight : 0.0);
+  site->bulk_low = f->now.range.bulk_low;
+  site->bulk_high = f->now.range.bulk_high;
+  site->loss = o->here.stats.loss;
+  site->z = z;
+  site->psi = psi;
+  site->b = b;
+  site->v = v;
+  site->w = w;
+  return gpc_site_freeze(o->visitor, &o->here, p, z, psi, b, v, w);
+}
+
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                       const gpc_memory *memory, gpc_poll poll, void *poll_data,
                       gpc_progress *progress, gpc_fit_result *result) {
@@ -233,6 +259,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   } else {
     status = gpc_gp_prepare(data, settings->floor[0], memory, &f.now);
     if (status == GPC_OK) {
+      gpc_start_seen(&f);
       gpc_start_limit_slope(&f);
       gpc_start_guess(&f, &sample, 0.0);
       gpc_start_inducing(&f, m, f.at.inducing);
@@ -250,5 +277,12 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
     return status;
   gpc_fitting_describe(&f, &optimiser, &sample);
   const gpc_status effects = add_effects(&f, &optimiser);
-  return effects == GPC_OK ? status : effects;
+  if (effects != GPC_OK)
+    return effects;
+  if (settings->freeze && !result->effects.kept && !result->offsets.kept) {
+    const gpc_status frozen = freeze(&f, &optimiser);
+    if (frozen != GPC_OK)
+      return frozen;
+  }
+  return status;
 }

@@ -7,6 +7,7 @@
 #include "gp_effects.h"
 #include "gp_offsets.h"
 #include "gp_optimise.h"
+#include "gp_stream.h"
 #include "mono_mass.h"
 
 #define GPC_MASS_BINS 128
@@ -35,6 +36,9 @@ typedef struct {
   double worthless;                   /* gp_effects.h */
   int many;                           /* offsets only, of many classes: gp_offsets.h */
   double least_score;                 /* gp_offsets.h */
+  const gpc_site *site;               /* rows seen before, or NULL ... */
+  double begin_slope;                 /* ... and the slope that they had */
+  int freeze; /* is the data term to be frozen, for later rows? */
 } gpc_fit_settings;
 
 typedef struct {
@@ -59,6 +63,8 @@ typedef struct {
   size_t sample_rows;
   gpc_status temperature_status;
   double beta; /* 1/T of the sample */
+  /* with `freeze`, memory as gpc_site says, the weight that of all rows: */
+  gpc_site site;
   int tried;   /* effects were asked for: */
   gpc_effects_result effects;
   gpc_offsets_result offsets; /* instead, where `many` */

@@ -39,6 +39,9 @@ void gpc_start_guess(gpc_fitting *f, gpc_sample *sample, double start);
 /* Where the slope must stop when the rows are separated: f->now.slope_limit. */
 void gpc_start_limit_slope(gpc_fitting *f);
 
+/* Rows seen before widen the range of the present ones, and end worries about theirs. */
+void gpc_start_seen(gpc_fitting *f);
+
 /* The slope, free between limits or held: sets *slope and the visitor's limits. */
 void gpc_start_slope(const gpc_fitting *f, gpc_visitor *visitor, double *slope);
 

@@ -69,6 +69,19 @@ void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_l
   set_labels(data, prior, nodes);
 }
 
+void gpc_nodes_append(size_t p, const double *z, const gpc_memory *memory,
+                      gpc_nodes *nodes) {
+  const size_t g = nodes->g;
+  double *all_z = gpc_get_doubles(memory, g + p), *all_y = gpc_get_doubles(memory, g + p);
+  memcpy(all_z, nodes->z, g * sizeof(double));
+  memcpy(all_y, nodes->y, g * sizeof(double));
+  memcpy(all_z + g, z, p * sizeof(double));
+  memset(all_y + g, 0, p * sizeof(double));
+  nodes->z = all_z;
+  nodes->y = all_y;
+  nodes->g = g + p;
+}
+
 /* The error of 12 points is about 5e-5 x^12 for exp(x t) and .6 x^12 for exp(-(x t)^2 /
  * 2). The squares exp(2 psi), which enter only with the residual variance, are
  * interpolated too: x = .5 and .18 keep them to 1e-8 and exp(psi) to 1e-11. */

@@ -13,7 +13,7 @@
 typedef struct {
   gpc_line line;
   size_t fine_cells;  /* cells of the sparse rows' line in a cell of this one */
-  size_t g;           /* nodes in use */
+  size_t g;           /* nodes in use, and those appended behind them */
   const int *slot;    /* [line.g] a node's place among those in use, -1 for none; NULL:
                          all are in use */
   double *z;          /* [g] */
@@ -34,6 +34,11 @@ void gpc_nodes_reached(const gpc_gp_data *data, const gpc_line *line, int *reach
 void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_line *line,
                     size_t fine_cells, int some, const gpc_memory *memory,
                     gpc_nodes *nodes);
+
+/* More nodes behind those of the line, at z [p]: no stencil reaches them, functions of the
+ * model are known there all the same. */
+void gpc_nodes_append(size_t p, const double *z, const gpc_memory *memory,
+                      gpc_nodes *nodes);
 
 /* Into how many cells a cell must be divided for exp(psi) to be interpolated to about
  * 1e-11, from psi [g] on the nodes: its slope and its curvature per cell must be small. 0

@@ -47,6 +47,8 @@ static gpc_nodes *nodes_of_level(gpc_ruler *ruler, int level) {
     return NULL;
   gpc_nodes *nodes = ruler->memory->get(ruler->memory->self, sizeof *nodes);
   gpc_nodes_make(ruler->data, ruler->prior, &line, 0, ruler->some, ruler->memory, nodes);
+  if (ruler->extra)
+    gpc_nodes_append(ruler->extra, ruler->extra_z, ruler->memory, nodes);
   if (ruler->rows && level <= ruler->rows_level)
     nodes->fine_cells = (size_t)1 << (ruler->rows_level - level);
   return ruler->level[level] = nodes;

@@ -25,6 +25,8 @@ typedef struct {
   int rows_level;
   int want_rows;
   double most_values;                    /* of the sparse rows */
+  size_t extra;                          /* nodes to append at every level ... */
+  const double *extra_z;                 /* ... at [extra] */
   gpc_nodes *level[GPC_RULER_LEVELS + 1]; /* made when asked for; 2^i cells in a cell */
 } gpc_ruler;
 

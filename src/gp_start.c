@@ -24,11 +24,20 @@ void gpc_start_guess(gpc_fitting *f, gpc_sample *sample, double start) {
   f->result->beta = beta;
   const int known = status == GPC_OK || status == GPC_AT_UPPER || status == GPC_AT_LOWER;
   f->guess = known && !p->flat ? beta : NAN;
+  if (f->settings->site) /* a few rows may be of any temperature */
+    f->guess = f->settings->begin_slope;
+}
+
+void gpc_start_seen(gpc_fitting *f) {
+  if (!f->settings->site)
+    return;
+  gpc_site_range(f->settings->site, &f->now.range);
+  f->now.flat = 0;
 }
 
 void gpc_start_limit_slope(gpc_fitting *f) {
   f->now.slope_limit = NAN;
-  if (!gpc_start_slope_free(f) || !f->settings->separated)
+  if (!gpc_start_slope_free(f) || !f->settings->separated || f->settings->site)
     return;
   const gpc_gp_data *data = &f->now.data;
   const gpc_temperature_data rows = {.n = data->n,

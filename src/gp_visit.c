@@ -1,6 +1,7 @@
 /* gp_visit.c: see gp_visit.h. */
 #include "gp_visit.h"
 #include "gp_inner.h"
+#include "gp_stream.h"
 #include "linalg.h"
 
 #include <math.h>
@@ -84,9 +85,19 @@ static gpc_status set_tables(const gpc_visitor *visitor, const gpc_visit *v, int
   return status;
 }
 
-gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
+/* V A [g x m]. */
+static void set_va(const gpc_visitor *visitor, const gpc_visit *v, fields *f) {
   const size_t g = v->nodes->g, m = v->at.m;
-  const int full = visitor->cov == GPC_COV_FULL;
+  if (visitor->cov == GPC_COV_FULL)
+    gpc_symm(g, m, v->w, f->a, f->va);
+  else
+    for (size_t j = 0; j < m; j++)
+      for (size_t i = 0; i < g; i++)
+        f->va[i + g * j] = v->stats.v[i] * f->a[i + g * j];
+}
+
+gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
+  const size_t g = v->nodes->g;
   const gpc_prior prior = gpc_params_prior(&v->at, &visitor->prior);
   fields f = get_fields(visitor, g, &v->at);
   gpc_gp_tables tables;
@@ -105,20 +116,36 @@ gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
                                  gpc_gp_pass_work(visitor->data, rows, g));
   gpc_gp_pass(visitor->data, &prior, v->nodes, rows, &tables, work, &v->stats);
   gpc_gp_curvature(g, &v->stats, v->w);
-  if (full)
-    gpc_symm(g, m, v->w, f.a, f.va);
-  else
-    for (size_t j = 0; j < m; j++)
-      for (size_t i = 0; i < g; i++)
-        f.va[i + g * j] = v->stats.v[i] * f.a[i + g * j];
+  set_va(visitor, v, &f);
   gpc_gp_phi_gradient(&tables, v->nodes->y, &v->stats, tables.au ? f.va : NULL, f.a, f.as,
                       v->b);
   for (size_t i = 0; i < g; i++)
     v->mass[i] = fmax(v->nodes->y[i], 0.0) + fmax(v->stats.p[i], 0.0);
+  if (visitor->site) {
+    v->stats.loss += gpc_site_add(visitor->site, g, v->psi, v->b, v->w, v->stats.v);
+    set_va(visitor, v, &f);
+  }
   const gpc_surrogate sur = gpc_visit_surrogate(visitor, v);
   status = gpc_inner_here(&sur, f.a, f.rho, f.va, f.h, f.pull, &v->at, &v->value);
   v->elbo = v->stats.loss + v->value;
   return status == GPC_OK && !isfinite(v->elbo) ? GPC_NOT_FINITE : status;
+}
+
+gpc_status gpc_visit_psi(gpc_visitor *visitor, const gpc_visit *v, size_t n,
+                         const double *z, double *psi) {
+  const size_t m = v->at.m;
+  const gpc_prior prior = gpc_params_prior(&v->at, &visitor->prior);
+  fields f = get_fields(visitor, v->nodes->g, &v->at);
+  void *mark = visitor->memory->mark(visitor->memory->self);
+  double *a = gpc_get_doubles(visitor->memory, n * m);
+  double *rho = gpc_get_doubles(visitor->memory, n);
+  const gpc_status status = gpc_basis_factor(&f.basis);
+  if (status == GPC_OK) {
+    gpc_basis_eval(&f.basis, n, z, a, rho);
+    set_psi(&prior, &v->at, n, z, a, psi);
+  }
+  visitor->memory->release(visitor->memory->self, mark);
+  return status;
 }
 
 gpc_surrogate gpc_visit_surrogate(const gpc_visitor *visitor, const gpc_visit *v) {
@@ -192,6 +219,7 @@ double gpc_visit_line_error(gpc_visitor *visitor, const gpc_visit *v) {
   double *psi_mid = gpc_get_doubles(visitor->memory, g);
   double wts[GPC_STENCIL], half = GPC_LEFT + 0.5, lost = 0.0;
   int first;
+  memcpy(z, nodes->z, g * sizeof(double));
   if (gpc_basis_factor(&f.basis) == GPC_OK) {
     gpc_line middles = nodes->line;
     middles.origin += 0.5 * middles.step;

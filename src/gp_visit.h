@@ -18,6 +18,9 @@ typedef struct {
   gpc_buffer stats_room, rooms[3], w_room;
 } gpc_visit;
 
+/* Rows seen before (gp_stream.h). */
+typedef struct gpc_site gpc_site;
+
 /* What visits share. */
 typedef struct {
   const gpc_gp_data *data;
@@ -25,6 +28,7 @@ typedef struct {
   gpc_prior prior;
   gpc_cov cov;
   gpc_ruler *ruler;
+  const gpc_site *site; /* or NULL; its knots are the last nodes */
   int slope_free;
   double slope_low, slope_high;
   gpc_buffer pass, features[6], small[3];
@@ -33,6 +37,10 @@ typedef struct {
 /* One pass at v->at on v->nodes. With `plain` the uncertainty is left out of the gradient
  * (there is none yet). Sets everything else of v. */
 gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v);
+
+/* psi [n] at other places z [n]. GPC_NOT_PD if the covariance is not. */
+gpc_status gpc_visit_psi(gpc_visitor *visitor, const gpc_visit *v, size_t n,
+                         const double *z, double *psi);
 
 /* The surrogate that a visit defines, without damping or secants. */
 gpc_surrogate gpc_visit_surrogate(const gpc_visitor *visitor, const gpc_visit *v);

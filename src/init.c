@@ -99,6 +99,10 @@ SEXP r_monitor_sums(SEXP probs, SEXP labels, SEXP weights, SEXP edge, SEXP t, SE
 /* r_linear.c */
 SEXP r_linear_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings);
 SEXP r_linear_predict(SEXP z, SEXP floor, SEXP offset, SEXP weights);
+/* r_laplace.c */
+SEXP r_laplace_temperature(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta0,
+                           SEXP precision);
+SEXP r_laplace_logistic(SEXP x, SEXP targets, SEXP weights, SEXP m0, SEXP p0);
 /* r_venn.c */
 SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights);
 
@@ -175,6 +179,8 @@ static const R_CallMethodDef calls[] = {
     CALL(skce_pairs, 3),
     CALL(skce_distances, 3),
     CALL(monitor_sums, 6),
+    CALL(laplace_temperature, 6),
+    CALL(laplace_logistic, 5),
     CALL(venn_fit, 4),
     {NULL, NULL, 0},
 };

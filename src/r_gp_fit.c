@@ -1,5 +1,5 @@
 /* r_gp_fit.c: .Call layer of the fit. */
-#include "gp_fit.h"
+#include "r_stream.h"
 #include "r_util.h"
 
 #include <math.h>
@@ -69,6 +69,10 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.worthless = number(list, "worthless");
   s.many = flag(list, "many");
   s.least_score = number(list, "least_score");
+  s.freeze = flag(list, "freeze");
+  s.site = r_site(r_element_or_null(list, "site"));
+  if (s.site)
+    s.begin_slope = number(list, "begin_slope");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");
   return s;
@@ -149,7 +153,8 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
       "inducing", "q_mean",  "q_cov",       "slope_var", "slope_cross", "passes",
       "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
       "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
-      "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", "mass", ""};
+      "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", "mass",
+      "site", ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};
@@ -191,6 +196,8 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "sample_rows", Rf_ScalarInteger((int)r->sample_rows));
   put(out, names, "temperature_status", r_status(r->temperature_status));
   put(out, names, "beta", Rf_ScalarReal(r->beta));
+  if (r->site.p)
+    put(out, names, "site", r_pack_site(&r->site));
   if (r->tried)
     put(out, names, "effects",
         s->many ? pack_offsets(&r->offsets, k) : pack_effects(&r->effects));

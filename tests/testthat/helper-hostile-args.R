@@ -155,6 +155,7 @@ hostile_argument <- function(name) {
     prior = list(0.3, c(0.5, 0.5), c(0.2, 0.3, 0.5), c(a = 0.1, c = 0.2, b = 0.7), c(1, 0), c(0, 0, 1), c(0.5, 0.6), 1e-300),
     parm = list(1, "slope", "temperature", 99, character()), bandwidth = list(0.1, 1e-4, 2, 0),
     kernel = c("laplace", "gaussian"), reference = list(NULL, 1, "one", "climatology", 5),
+    weights = list(hostile_weights(5), NULL), forget = list(0, 0.2, 1, -1, 2),
     period = list("a", 1:20, NA, Sys.Date(), factor("b"), NULL), id = list(1:20, letters, NA, NULL),
     alternatives = list("bins", c("temperature", "offset"), "zzz", character(), c("bins", "bins")),
     scores = list(NULL, "log_loss", c("rps", "brier_score"), "auc"),
@@ -299,20 +300,28 @@ hostile_method_args <- function(what) {
   if (chance(0.03)) new <- hostile_junk()
   args <- switch(what,
     predict = , augment = , plot_interval = , estimate_prior = list(object, newdata = new),
-    latent = list(object, z = hostile_argument("z")), list(object))
+    latent = list(object, z = hostile_argument("z")),
+    update = list(object, scores = new, labels = hostile_update_labels(object, data$y)),
+    merge = list(object, y = hostile_object(spoil = chance(0.3))), list(object))
   names(args)[1] <- switch(what, predict = , summary = , coef = , nobs = , autoplot = , latent = , calib_map = ,
-    plot_interval = , logLik = , vcov = , confint = , estimate_prior = "object", "x")
+    plot_interval = , update = , logLik = , vcov = , confint = , estimate_prior = "object", "x")
   extra <- switch(what, predict = c("type", "threads", "level", if (inherits(object, "calib_gp")) {
     c("approx", "n_draws", "independent", "vary_slope")
   } else {
     "prior"
-  }), confint = c("parm", "level"), estimate_prior = c("tol", "max_iter"), calib_map = c("p", "level"), plot_map = c("level", "classes", "points", "base_size"),
+  }), confint = c("parm", "level"), update = c("weights", "forget"), estimate_prior = c("tol", "max_iter"), calib_map = c("p", "level"), plot_map = c("level", "classes", "points", "base_size"),
     plot_latent = c("compare", "level", "range", "histogram", "inducing", "base_size"),
     plot_interval = c("labels", "level", "classes", "rows", "n_draws", "base_size"))
   if (what %in% c("plot_map", "plot_latent") && chance(0.3)) args$x <- list(one = args$x, two = hostile_object(FALSE))
   args <- hostile_extra(args, extra, 0.3)
   if ("newdata" %in% names(args) && chance(0.03)) args$newdata <- NULL
   args
+}
+
+# Labels of an object's own classes, or others
+hostile_update_labels <- function(object, y) {
+  if (chance(0.7) && is.character(object$classes)) y <- object$classes[as.integer(factor(y)) %% length(object$classes) + 1]
+  if (chance(0.2)) hostile_labels(y) else y
 }
 
 hostile_say <- function(x) {

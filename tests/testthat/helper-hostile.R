@@ -9,7 +9,7 @@ hostile_fits <- c("calib_gp", "calib_temperature", "calib_platt", "calib_isotoni
   "calib_bbq", "calib_histogram", "calib_vector", "calib_matrix", "calib_none")
 hostile_methods <- c("predict", "predict", "predict", "print", "summary", "coef", "nobs", "tidy", "glance",
   "augment", "autoplot", "latent", "calib_map", "plot_map", "plot_latent", "plot_interval", "logLik",
-  "vcov", "confint", "estimate_prior")
+  "vcov", "confint", "estimate_prior", "update", "update", "merge")
 hostile_others <- c("calib_metrics", "reliability_table", "plot_reliability", "plot_confidence",
   "gp_control", "table_methods", "calib_study", "study_methods", "calib_validate", "validate_methods")
 
@@ -92,7 +92,7 @@ hostile_run <- function(plan) {
       level = monitor$level)))
     return(monitor)
   }
-  fun <- switch(what, predict = stats::predict, confint = stats::confint, coef = stats::coef, nobs = stats::nobs, logLik = stats::logLik,
+  fun <- switch(what, predict = stats::predict, confint = stats::confint, update = stats::update, merge = merge, coef = stats::coef, nobs = stats::nobs, logLik = stats::logLik,
     vcov = stats::vcov, print = print, summary = function(object, ...) print(summary(object, ...)),
     getExportedValue("gpcalib", what))
   value <- do.call(fun, plan$args, quote = TRUE)
@@ -160,6 +160,7 @@ hostile_wrong <- function(plan, value, warned) {
     calib_test = if (!inherits(value, "htest") || !is.finite(value$p.value) || value$p.value < 0 || value$p.value > 1) {
       "no p-value"
     },
+    update = , merge = hostile_wrong_fit(value),
     calib_monitor = if (anyNA(value$path) || !is.data.frame(tidy(value))) "no e-values",
     compare_forecasts = if (anyNA(value$score) || any(is.infinite(value$score)) && !told("infinite")) {
       "silently no score"

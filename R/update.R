@@ -1,0 +1,91 @@
+# New labelled rows for a fitted calibrator, without the old ones.
+
+#' Take new rows into a fitted calibrator
+#'
+#' `update()` takes a batch of labelled rows into a calibrator that was fitted before, without the rows of
+#' the earlier fit: objects hold what they need, and stay of the same size. `forget` makes old rows count less,
+#' so that the calibrator follows a classifier or a population that changes.
+#'
+#' # What is exact, and what is not
+#' * [calib_none()] has nothing to learn, and [calib_histogram()] with bins of equal width is exact: sums
+#'   suffice. (The edges of bins of equal mass stay as they were.)
+#' * [calib_temperature()], [calib_platt()] and [calib_beta()]: the log-likelihood of the old rows is replaced by
+#'   its expansion to second order at the old estimate, a Gaussian prior for the new one (Laplace's
+#'   approximation). For many rows that is as good as a new fit. Platt's and beta calibration have raw targets for the new rows.
+#' * [calib_gp()] without effects of the classes: the log-likelihood of the old rows is a quadratic function of
+#'   the latent map at up to 40 fixed scores (Bui, Nguyen and Turner, 2017). Hyperparameters, slope and inducing
+#'   inputs are estimated anew with every batch; the range of the scores may grow.
+#' * [calib_isotonic()] and [calib_bbq()] need all rows: they cannot be updated, and neither can fits of
+#'   [calib_gp()] with effects of the classes. Fit those again on old and new rows.
+#'
+#' @param object A calibrator.
+#' @param scores,labels,weights The new rows, as in fitting: the same classes, the same kind of scores. A single
+#'   row will do. A batch with new classes, other columns or missing values is refused as a whole.
+#' @param forget By which share the old rows lose weight, from 0 to 1: with 0.1 a row counts .9 after one batch
+#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count.
+#' @param threads How many threads to use. The answer does not depend on it.
+#' @param ... Must be empty, so that a misspelt argument is noticed.
+#' @return The calibrator, with the new rows taken in. `nobs()` counts all rows ever seen.
+#' @references
+#' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
+#' *Advances in Neural Information Processing Systems* 30.
+#' @seealso [merge()][merge.calibrator] for two fits, [calib_monitor()] for when to update.
+#' @examples
+#' rain <- rain_nyc[order(rain_nyc$time), ]
+#' month <- format(rain$time, "%m")
+#' fit <- calib_gp(rain$prob[month == "01"], rain$rain[month == "01"], class_effects = "none")
+#' for (now in c("02", "03", "04")) fit <- update(fit, rain$prob[month == now], rain$rain[month == now])
+#' fit
+#' @export
+update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0, ..., threads = 1) {
+  check_dots_empty(...)
+  object <- check_object(object)
+  forget <- check_number(forget, "forget", 0, 1)
+  threads <- check_threads(threads)
+  if (missing(scores)) stop_input("scores", "is missing", "Give the scores of the new rows.")
+  if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  data <- check_batch(object, scores, labels, weights, threads)
+  new <- update_fit(object, data, forget)
+  counts <- class_weights(data$labels, data$weights, length(data$classes))
+  if (!is.null(object$prior)) {
+    old <- (1 - forget) * object$prior * old_weight(object)
+    new$prior <- as.double((old + counts) / (sum(old) + sum(counts)))
+  }
+  new$n <- object$n + nrow(data$scores)
+  new$seen_weight <- (1 - forget) * old_weight(object) + sum(counts)
+  new["off"] <- list(NULL)
+  new
+}
+
+#' The weight of all rows so far: their number, unless weights or forgetting made it another
+#' @noRd
+old_weight <- function(object) {
+  if (is.null(object$seen_weight)) as.double(object$n) else object$seen_weight
+}
+
+#' A method's part of update(): new rows in, the object out
+#' @param data as check_data() returns it.
+#' @noRd
+update_fit <- function(object, data, forget) UseMethod("update_fit")
+
+#' @export
+update_fit.default <- function(object, data, forget) {
+  stop_input("object", paste0("of class ", class(object)[1], " cannot take in new rows without the old ones"),
+    "Fit it again on all rows.")
+}
+
+#' @export
+update_fit.calib_none <- function(object, data, forget) object
+
+#' New rows in canonical form, by the classes and the input of a fit
+#' @noRd
+check_batch <- function(object, scores, labels, weights, threads) {
+  found <- check_newdata(object, scores, threads, arg = "scores")
+  x <- found$scores
+  if (nrow(x) == 0) stop_input("scores", "has no rows", "Give at least one.")
+  columns <- if (NCOL(scores) > 1) colnames(scores)
+  codes <- batch_labels(labels, object$classes, nrow(x), columns)
+  weights <- check_weights(weights, nrow(x))
+  list(scores = x, labels = codes, classes = object$classes, weights = weights, input = object$input,
+    scan = scan_rows(x, threads), threads = threads)
+}

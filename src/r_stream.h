@@ -1,0 +1,15 @@
+/* r_stream.h: rows seen before (gp_stream.h) as R keeps them. */
+#ifndef GPC_R_STREAM_H
+#define GPC_R_STREAM_H
+
+#include "r_util.h"
+#include "gp_fit.h"
+
+/* A site from the list that r_pack_site() makes, in memory of R; NULL for NULL. */
+const gpc_site *r_site(SEXP list);
+
+/* list(knots, psi, b, v, w, rest): w the lower triangle by columns, rest the log-likelihood,
+ * the weight of the rows, and the bulk of their scores. NOT protected. */
+SEXP r_pack_site(const gpc_site *site);
+
+#endif

@@ -1,0 +1,135 @@
+# New rows for a fitted calibrator.
+
+parts_of <- function(k, n = 400, seed = 1, temperature = 1.6) {
+  d <- oracle_stream(n, k, seed, temperature)
+  d$y <- factor(letters[d$y], levels = letters[seq_len(k)])
+  list(all = d, one = list(p = d$p[1:150, ], y = d$y[1:150]), two = list(p = d$p[-(1:150), ], y = d$y[-(1:150)]))
+}
+
+test_that("histograms and no calibration are exact, with weights and with forgetting", {
+  for (k in c(2, 4)) {
+    d <- parts_of(k)
+    w <- with_seed(3, sample(1:3, 400, TRUE))
+    for (binning in c("width")) {
+      whole <- calib_histogram(d$all$p, d$all$y, weights = w, binning = binning, bins = 7)
+      fit <- calib_histogram(d$one$p, d$one$y, weights = w[1:150], binning = binning, bins = 7)
+      other <- calib_histogram(d$two$p, d$two$y, weights = w[-(1:150)], binning = binning, bins = 7)
+      for (got in list(update(fit, d$two$p, d$two$y, w[-(1:150)]), merge(fit, other))) {
+        for (part in c("x", "y", "start", "fixed", "n", "prior", "mass", "hits", "seen_weight")) {
+          expect_equal(got[[part]], whole[[part]])
+        }
+        expect_identical(predict(got, d$all$p[1:5, ]), predict(whole, d$all$p[1:5, ]))
+      }
+    }
+    # forgetting half is the old rows at half their weight
+    half <- calib_histogram(d$all$p, d$all$y, weights = c(rep(0.5, 150), rep(1, 250)), bins = 7)
+    fit <- calib_histogram(d$one$p, d$one$y, bins = 7)
+    expect_equal(update(fit, d$two$p, d$two$y, forget = 0.5)$y, half$y)
+    none <- update(calib_none(d$one$p, d$one$y), d$two$p, d$two$y)
+    expect_equal(none$prior, calib_none(d$all$p, d$all$y)$prior)
+    expect_equal(none$n, 400L)
+  }
+  # a class that first occurs in the new rows
+  p <- oracle_stream(60, 3, 5)$p
+  y <- factor(c(rep(c("a", "b"), 20), rep(c("a", "b", "c", "c"), 5)), levels = c("a", "b", "c"))
+  fit <- suppressWarnings(calib_histogram(p[1:40, ], y[1:40], bins = 4))
+  expect_identical(fit$fixed, "c")
+  new <- update(fit, p[41:60, ], y[41:60])
+  whole <- calib_histogram(p, y, bins = 4)
+  for (part in c("x", "y", "start", "fixed")) expect_equal(new[[part]], whole[[part]])
+})
+
+test_that("one more row by hand", {
+  fit <- calib_histogram(c(0.1, 0.4, 0.7, 0.8), c(0, 1, 0, 1), bins = 2)
+  expect_equal(fit$y, c(1 / 2, 1 / 2))
+  expect_equal(update(fit, 0.6, 1)$y, c(1 / 2, 2 / 3))
+})
+
+test_that("temperature, Platt and beta: the maximum of the written-out approximation", {
+  d <- parts_of(3, seed = 2)
+  fit <- calib_temperature(d$one$p, d$one$y)
+  new <- update(fit, d$two$p, d$two$y, forget = 0.25)
+  z <- log(d$two$p)
+  at <- cbind(seq_len(250), as.integer(d$two$y))
+  goal <- function(beta) {
+    sum(beta * z[at] - log(rowSums(exp(beta * z)))) - 0.75 / 2 * (beta - 1 / fit$temperature)^2 * fit$temperature^4 / fit$std_error^2
+  }
+  best <- stats::optimize(goal, c(0.1, 3), maximum = TRUE, tol = 1e-9)$maximum
+  expect_equal(1 / new$temperature, best, tolerance = 1e-6)
+  d <- parts_of(2, seed = 3)
+  for (targets in c("raw", "smoothed")) {
+    fit <- calib_platt(d$one$p, d$one$y, targets = targets)
+    new <- update(fit, d$two$p, d$two$y)
+    x <- cbind(log(d$two$p[, 2] / d$two$p[, 1]), 1)
+    hit <- d$two$y == "b"
+    count <- table(d$all$y)
+    t <- if (targets == "raw") hit else ifelse(hit, (count[["b"]] + 1) / (count[["b"]] + 2), 1 / (count[["a"]] + 2))
+    prior <- solve(matrix(fit$covariance, 2))
+    gradient <- as.vector(t(x) %*% (t - stats::plogis(x %*% new$coefficients)) - prior %*% (new$coefficients - fit$coefficients))
+    expect_equal(gradient, c(0, 0), tolerance = 1e-5)
+    p <- as.vector(stats::plogis(x %*% new$coefficients))
+    expect_equal(matrix(new$covariance, 2), solve(prior + t(x) %*% (x * p * (1 - p))), tolerance = 1e-6)
+  }
+  for (params in c("abm", "am", "ab")) {
+    fit <- calib_beta(d$one$p, d$one$y, params = params)
+    new <- update(fit, d$two$p, d$two$y)
+    whole <- calib_beta(d$all$p, d$all$y, params = params)
+    expect_lt(max(abs(predict(new, d$all$p) - predict(whole, d$all$p))), 0.02)
+    expect_gt(max(abs(predict(fit, d$all$p) - predict(whole, d$all$p))), max(abs(predict(new, d$all$p) - predict(whole, d$all$p))))
+    expect_true(all(new$std_error < fit$std_error))
+    expect_equal(new$std_error, whole$std_error, tolerance = 0.1)
+  }
+})
+
+test_that("several classes: near the fit of all rows, and nearer than the old one", {
+  d <- parts_of(4, 1200, 4)
+  for (make in list(calib_temperature, calib_platt, calib_beta)) {
+    whole <- predict(make(d$all$p, d$all$y), d$all$p)
+    fit <- make(d$one$p, d$one$y)
+    new <- predict(update(fit, d$two$p, d$two$y), d$all$p)
+    expect_lt(max(abs(new - whole)), 0.03)
+    expect_lt(mean(abs(new - whole)), 0.3 * mean(abs(predict(fit, d$all$p) - whole)))
+  }
+})
+
+test_that("with forget = 1 only the new rows count", {
+  d <- parts_of(3, seed = 5)
+  for (make in list(calib_temperature, calib_platt, calib_beta, calib_histogram,
+    function(p, y) calib_gp(p, y, class_effects = "none"))) {
+    fit <- make(d$one$p, d$one$y)
+    new <- update(fit, d$two$p, d$two$y, forget = 1)
+    expect_equal(predict(new, d$all$p), predict(make(d$two$p, d$two$y), d$all$p), tolerance = 1e-6)
+    expect_equal(new$prior, make(d$two$p, d$two$y)$prior)
+  }
+})
+
+test_that("methods that cannot say so, and what they cannot merge", {
+  d <- parts_of(2)
+  for (fit in list(calib_isotonic(d$one$p, d$one$y), calib_bbq(d$one$p, d$one$y))) {
+    expect_error(update(fit, d$two$p, d$two$y), "cannot take in new rows", class = "gpcalib_error_input")
+  }
+  fit <- calib_temperature(d$one$p, d$one$y)
+  expect_error(merge(fit, fit), "cannot be merged", class = "gpcalib_error_input")
+  expect_error(merge(calib_none(d$one$p, d$one$y), fit), "method", class = "gpcalib_error_input")
+  expect_error(merge(calib_histogram(d$one$p, d$one$y, bins = 3), calib_histogram(d$one$p, d$one$y, bins = 4)), "bins",
+    class = "gpcalib_error_input")
+  sure <- suppressWarnings(calib_temperature(cbind(c(0.9, 0.1), c(0.1, 0.9)), 1:2))
+  expect_error(update(sure, cbind(0.4, 0.6), 2), "standard error", class = "gpcalib_error_input")
+})
+
+test_that("bad batches are refused whole", {
+  d <- parts_of(3)
+  for (fit in list(calib_temperature(d$one$p, d$one$y), calib_histogram(d$one$p, d$one$y),
+    calib_gp(d$one$p, d$one$y, class_effects = "none"))) {
+    before <- fit
+    bad <- list(list(d$two$p[, 1:2], d$two$y), list(d$two$p, rep("z", 250)), list(replace(d$two$p, 7, NaN), d$two$y),
+      list(d$two$p * 3, d$two$y), list(d$two$p, d$two$y[-1]), list(d$two$p, replace(d$two$y, 4, NA)), list(d$two$p[0, ], d$two$y[0]),
+      list(`colnames<-`(d$two$p, c("a", "b", "q")), d$two$y), list(d$two$p, factor(as.character(d$two$y), levels = c("c", "b", "a"))))
+    for (case in bad) expect_error(update(fit, case[[1]], case[[2]]), class = "gpcalib_error_input")
+    expect_error(update(fit, d$two$p, d$two$y, forget = 2), "forget", class = "gpcalib_error_input")
+    expect_error(update(fit, d$two$p, d$two$y, weights = rep(0, 250)), "weights", class = "gpcalib_error_input")
+    expect_error(update(fit, d$two$p, d$two$y, odd = 3), class = "gpcalib_error_input")
+    expect_error(update(fit), "scores", class = "gpcalib_error_input")
+    expect_identical(fit, before)
+  }
+})

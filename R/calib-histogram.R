@@ -44,16 +44,15 @@ calib_histogram <- function(scores, labels, input = c("auto", "probs", "logits")
   data <- check_calibration(scores, labels, input, weights, threads)
   ova <- ova_data(data, threads)
   fit <- fit_curves(data, ova, if (binning == "width") 3L else 4L, bins, threads)
-  object <- new_calibrator("histogram", data, match.call(),
-    converged = TRUE, iterations = 1L, binning = binning, x = fit$x, y = fit$y, start = fit$start,
-    fixed = ova$fixed, bins = bins
-  )
   maps <- if (length(data$classes) == 2) 2L else seq_along(data$classes)
-  if (bins * length(maps) > most_bins) return(object)
-  sums <- histogram_sums(ova$scores, data$labels, data$weights, histogram_edges(object), maps)
-  object$mass <- sums$mass
-  object$hits <- sums$hits
-  object
+  sums <- if (bins * length(maps) <= most_bins) {
+    edges <- histogram_edges(list(classes = data$classes, binning = binning, bins = bins, x = fit$x, start = fit$start))
+    histogram_sums(ova$scores, data$labels, data$weights, edges, maps)
+  }
+  new_calibrator("histogram", data, match.call(),
+    converged = TRUE, iterations = 1L, binning = binning, x = fit$x, y = fit$y, start = fit$start,
+    fixed = ova$fixed, bins = bins, mass = sums$mass, hits = sums$hits
+  )
 }
 
 #' @export

@@ -89,6 +89,7 @@ add_seen <- function(old, new) {
 #' @noRd
 stream_wrong <- function(stream) {
   if (is.null(stream)) return(NULL)
+  if (!is.list(stream)) return("is no list")
   size <- length(stream$knots)
   wrong <- check_parts(stream, list(knots = field("number", NULL, low = -1e150, high = 1e150), psi = field("number", size),
     b = field("number", size), v = field("number", size), w = field("number", size * (size + 1) / 2),

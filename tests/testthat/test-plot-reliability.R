@@ -53,7 +53,7 @@ test_that("titles and captions follow the type", {
   isotonic <- words(p, y, type = "event", event = "b", method = "isotonic", replicates = 20)
   expect_match(gsub("\n", " ", isotonic$caption), "band: .*probability 95%")
   expect_match(words(p, y)$caption, "N = 400")
-  expect_true(all(nchar(strsplit(isotonic$caption, "\n")[[1]]) < 63))
+  expect_true(all(nchar(strsplit(isotonic$caption, "\n")[[1]]) < 89))
 })
 
 corner <- function(plot) layers_of(plot)[[which(vapply(plot$layers, function(layer) {

@@ -15,7 +15,7 @@
 #' * [calib_gp()] without effects of the classes: the log-likelihood of the old rows is a quadratic function of
 #'   the latent map at up to 40 fixed scores (Bui, Nguyen and Turner, 2017). Hyperparameters, slope and inducing
 #'   inputs are estimated anew with every batch; the range of the scores may grow.
-#' * [calib_isotonic()] and [calib_bbq()] need all rows: they cannot be updated, and neither can fits of
+#' * [calib_isotonic()], [calib_bbq()] and the other methods cannot be updated, and neither can fits of
 #'   [calib_gp()] with effects of the classes. Fit those again on old and new rows.
 #'
 #' @param object A calibrator.

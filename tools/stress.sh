@@ -4,7 +4,7 @@
 
 . "$(dirname "$0")/env.sh"
 
-attacks=${*:-hostile fuzz torture memory sanitize interrupt limits numbers builds static check valgrind}
+attacks=${*:-hostile fuzz torture memory sanitize interrupt limits numbers order builds static check valgrind}
 log=$BUILD/stress.log
 : > "$log"
 failed=
@@ -31,6 +31,7 @@ fuzz() {
 
 for attack in $attacks; do
   case $attack in
+    order) run order Rscript bench/stress/order.R "${ROWS:-1e7}" ;;
     hostile) run hostile Rscript bench/stress/hostile.R "${CALLS:-10000}" ;;
     fuzz) say "stress: fuzz"; fuzz | tee "$BUILD/fuzz.out" | tee -a "$log"
           ! grep -q 'does not hold\|ERROR\|runtime error' "$BUILD/fuzz.out" || failed="$failed fuzz" ;;

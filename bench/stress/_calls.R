@@ -43,6 +43,14 @@ all_calls <- function(n = 40, threads = 1) {
     },
     "gp log, diag" = function() predict(calib_gp(d$p, d$y, mean = "log", covariance = "diag"), d$p[1:5, ]),
     "gp moved" = function() predict(calib_gp(d$z, d$y, inducing = 6, optimize_inducing = TRUE), new),
+    "gp monotone" = function() {
+      set.seed(1)
+      ordered <- calib_gp(d$z, d$y, monotone = TRUE, threads = threads)
+      logs <- calib_gp(d$p, d$y, mean = "log", monotone = TRUE)
+      list(predict(ordered, new, threads = threads), predict(ordered, new, type = "draws", n_draws = 10),
+        predict(ordered, new, type = "interval", n_draws = 20), predict(ordered, new, type = "latent"),
+        predict(logs, d$p[1:5, ]))
+    },
     "gp mc" = function() { set.seed(1); predict(gp, new, approx = "mc", n_draws = 10, threads = threads) },
     "gp independent" = function() { set.seed(1); predict(gp, new, approx = "mc", n_draws = 10, independent = TRUE) },
     "gp draws" = function() { set.seed(1); predict(gp, new, type = "draws", n_draws = 10) },

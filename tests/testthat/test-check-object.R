@@ -6,7 +6,8 @@ p2 <- oracle_softmax(data3$z)[, 2]
 y2 <- factor(data3$y == 2)
 make <- list(gp = calib_gp, temperature = calib_temperature, platt = calib_platt,
   isotonic = calib_isotonic, beta = calib_beta, bbq = calib_bbq, histogram = calib_histogram,
-  none = calib_none, vector = calib_vector, matrix = calib_matrix, venn = function(...) calib_isotonic(..., type = "venn-abers"))
+  none = calib_none, vector = calib_vector, matrix = calib_matrix,
+  ordered = function(...) calib_gp(..., monotone = TRUE), venn = function(...) calib_isotonic(..., type = "venn-abers"))
 fits <- c(
   lapply(make, function(f) f(data3$z, y3)),
   lapply(stats::setNames(make, paste0(names(make), "_pair")), function(f) f(p2, y2))

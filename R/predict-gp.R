@@ -37,6 +37,11 @@
 #' `vary_slope = TRUE`, `"draws"` are those of the process given the slope. An interval is for the calibrated probability itself, that
 #' is, for the map; it does not say what the next label will be.
 #'
+#' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores in every mode. Its functions are
+#' increasing and have no noise of single classes; `"delta"` averages over 128 fixed functions, and over 1024 in rows where two
+#' halves of these differ by more than 5e-4, also for two classes; `"latent"` is the increasing map and the variance of the functions
+#' about it; `independent = TRUE` is an error.
+#'
 #' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out:
 #' beside it the row mean would leave nothing of the other scores.
 #'

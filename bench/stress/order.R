@@ -7,7 +7,7 @@ source("tests/testthat/helper-order.R")
 given <- commandArgs(TRUE)
 wanted <- if (length(given)) as.numeric(given[1]) else 1e7
 cat("library:", dirname(getLoadedDLLs()[["gpcalib"]][["path"]]), "\n")
-set.seed(as.integer(Sys.getenv("SEED", "1")))
+set.seed(1) # of the fits
 quiet <- function(x) suppressWarnings(suppressMessages(x))
 table_of <- function(fit) .Call(gpcalib:::C_mono_table, fit)
 
@@ -53,6 +53,7 @@ many_rows <- function(fit, n) {
   if (fit$input == "probs") hard_probs(k, n) else many_logits(table_of(fit)$t, k, n)
 }
 
+set.seed(as.integer(Sys.getenv("SEED", "1"))) # of the rows
 bad <- 0
 seen <- 0
 looked <- c(mean = 0, delta = 0, mc = 0, interval = 0, draws = 0, class = 0, latent = 0)

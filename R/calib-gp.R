@@ -28,12 +28,34 @@
 #' `predict(approx = "mc", n_draws = 100)`.
 #'
 #' # When to use it, and what it cannot do
-#' It is made for several classes and for classifiers whose confidence is wrong in a way that a
-#' temperature cannot mend; where a temperature is enough it hardly differs from one. All classes
-#' share one map, so that it cannot prefer one of them: with two classes p and 1 - p are treated alike,
-#' and 1/2 stays 1/2. Where the frequencies of the classes have shifted between training and
-#' calibration, or one of two classes is favoured, take [calib_platt()], [calib_beta()] or
-#' [calib_isotonic()].
+#' It is made for two classes and for many, and for classifiers whose confidence is wrong in a way that a
+#' temperature cannot mend; where a temperature is enough it hardly differs from one. With the default,
+#' `class_effects = "auto"`, it also shifts classes whose frequencies differ between training and calibration, mends classes
+#' that are taken for one another, and treats the two sides of a two-class problem differently, where the
+#' calibration rows give reason to.
+#'
+#' What it cannot do: with `class_effects = "none"` all classes share one map, so that no class can be shifted, and
+#' with two classes 1/2 stays 1/2. With several classes, effects are linear in the scores of the other classes. The effects belong to
+#' the class frequencies of the calibration rows; for other frequencies see `prior` of [predict.calib_gp()]. And
+#' effects may change the most likely class of a row: `monotone = TRUE` is for those who must not.
+#'
+#' # Effects of the classes
+#' Beside the map g that all classes share, class k has
+#' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
+#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes, and with few classes a second matrix for
+#' their temperature-scaled probabilities. Two classes have an offset and a shape for each side in place of the matrix, so that
+#' Platt scaling and beta calibration are contained. All are normal with variances that are learned, so that they vanish
+#' where there is nothing to mend.
+#'
+#' * `"auto"`, the default, adds them if they raise the bound; `print()` says what was decided and what it is worth, in
+#'   nats. It is the same as `"none"` with `mean = "log"`, `covariance = "diag"`, `center = FALSE` and moving inducing inputs.
+#' * `"none"` is the process of the paper, and the fits of version 0.1 of this package.
+#' * `"offset"` and `"matrix"` add them whatever they are worth.
+#'
+#' The matrix is for up to 26 classes and its second part for up to 14, which [gp_control()] can change; with
+#' more classes there are offsets. [`summary()`][calibrator] says which classes are shifted and which are mixed up,
+#' [`tidy()`][calibrator] has offsets (`offset[k]`) and matrix (`matrix[k, j]`, what the score of class j does to class k) with their
+#' posterior standard deviations, and [`autoplot()`][autoplot.calib_gp] draws them.
 #'
 #' # Keeping the accuracy of the classifier
 #' The map of a fit need not be increasing, and then it changes the most likely class of some rows.
@@ -84,7 +106,8 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Move the inducing inputs as well? Rarely worth it.
 #' @param hyper Named values to hold fixed, any of `variance`, `lengthscale`, `noise` (a
-#'   variance) and `slope`. The noise is held at 1e-6 unless given.
+#'   variance), `slope`, and the variances `offset`, `matrix` and `softmax` of the effects. The noise is held at 1e-6 unless given.
+#' @param class_effects Which effects of single classes to add to the map that they share: see below.
 #' @param control A list made by [gp_control()].
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_gp", "calibrator")` with, beside the fields of every

@@ -1,4 +1,4 @@
-/* class_features.h: what a class's own effects depend on, eq. (28): r numbers of a row, the same
+/* class_features.h: what a class's own effects depend on, eq. (33): r numbers of a row, the same
  * for all classes, in blocks with a variance each.
  *
  *   offset   1

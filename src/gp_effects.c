@@ -232,7 +232,7 @@ static void refuse(fitting *f) {
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
 }
 
-/* Joint covariance of (m, slope, e), eq. (33): the curvature of the last pass, with a
+/* Joint covariance of (m, slope, e), eq. (38): the curvature of the last pass, with a
  * prior for the slope as wide as temperature scaling's. */
 static gpc_status joint_covariance(fitting *f, gpc_effects_result *result) {
   const gpc_joint *joint = &f->joint;

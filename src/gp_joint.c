@@ -209,7 +209,7 @@ static double interpolate(const gpc_joint *joint, const double *psi, const table
   return sum;
 }
 
-/* eq. (29): C of row i, by a_k'S a_l + a_k's_l + s_k'a_l = (a_k + s_k)'(a_l + s_l) -
+/* eq. (34): C of row i, by a_k'S a_l + a_k's_l + s_k'a_l = (a_k + s_k)'(a_l + s_l) -
  * s_k's_l in whitened coordinates, s = U^-1 S_me x. */
 static void row_covariance(const gpc_joint *joint, const tables *t, size_t i,
                            int has_effects, const double *rho) {

@@ -1,11 +1,11 @@
-/* gp_joint.h: the process and the classes' own effects together, eq. (28):
+/* gp_joint.h: the process and the classes' own effects together, eq. (33):
  *
  *   f_nk = slope z_nk + a(z_nk)'m + x_n'e_k,   m ~ N(0, I),  e_ki ~ N(0, tau_block(i)^2)
  *
  * with one Gaussian posterior N((m, e), S), S dense over both, and the tilted bound
  * (tilt.h), which is a true lower bound of the evidence:
  *
- *   ELBO = sum_n w_n (phi_{n,y} - bound_n) - KL(q | p) + log hyperprior(tau)    eq. (31)
+ *   ELBO = sum_n w_n (phi_{n,y} - bound_n) - KL(q | p) + log hyperprior(tau)    eq. (36)
  *
  * All functions of a score live on the nodes of a line, as for the process alone. */
 #ifndef GPC_GP_JOINT_H
@@ -70,7 +70,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
 /* log tau's hyperprior and, unless NULL, its gradient. */
 double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *gradient);
 
-/* The surrogate of eq. (31) that a pass defines, eq. (32), as a function of
+/* The surrogate of eq. (36) that a pass defines, eq. (37), as a function of
  * h = (log s2, log l, log tau of every block that exists), with m, e, the slope and S at
  * their best:
  *
@@ -108,7 +108,7 @@ void gpc_joint_gradient(void *self, double *g);
 /* S of the last solution into sur->to->cov. */
 void gpc_joint_cov(gpc_joint_surrogate *sur);
 
-/* What eq. (31) is at the point of the pass in terms of J: J + this is the bound that the
+/* What eq. (36) is at the point of the pass in terms of J: J + this is the bound that the
  * surrogate foretells. */
 static inline double gpc_joint_constant(const gpc_joint_pass *pass) {
   return pass->fit + 0.5 * pass->trace + 0.5 * pass->rho_v;

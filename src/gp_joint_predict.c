@@ -145,7 +145,7 @@ static void spread_rows(tables *t, size_t rows) {
   gpc_gemm(0, 0, rows * t->k, t->x, t->x, 1.0, t->a, t->root, 0.0, t->au);
 }
 
-/* eq. (29): C of row i. */
+/* eq. (34): C of row i. */
 static void row_covariance(const tables *t, size_t i, size_t rows) {
   const size_t k = t->k, x = t->x, step = rows * k;
   size_t pair = 0;

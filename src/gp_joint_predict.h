@@ -2,7 +2,7 @@
  *
  * The latent values of a row are Gaussian with mean phi_k = slope z_k + a(z_k)'m + x'e_k
  * and covariance C = X S X' + diag(rho), S the joint covariance of (m, slope, e), eq.
- * (33). Two classes are integrated by quadrature, eq. (25); more by the expansion of eq.
+ * (38). Two classes are integrated by quadrature, eq. (25); more by the expansion of eq.
  * (24) where that is good enough, and otherwise over a fixed set of normal points. */
 #ifndef GPC_GP_JOINT_PREDICT_H
 #define GPC_GP_JOINT_PREDICT_H

@@ -239,7 +239,7 @@ gpc_status gpc_joint_value(void *self, const double *h, double *value) {
   for (size_t j = 0; j < n; j++) {
     const double p = precision(joint, to, j);
     const double x = j < m ? to->at.q_mean[j] : to->effect[j - m];
-    sum += -0.5 * p * x * x - log(s->q[j + n * j]) + 0.5 * log(p); /* eq. (32) */
+    sum += -0.5 * p * x * x - log(s->q[j + n * j]) + 0.5 * log(p); /* eq. (37) */
   }
   *value = sum - 0.5 * gpc_dot(g, s->rho, pass->v) +
            gpc_joint_hyperprior(joint, to->tau, NULL);

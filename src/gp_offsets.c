@@ -251,7 +251,7 @@ static void begin(gpc_visitor *visitor, const gpc_visit *from, offsets *o) {
   read_scores(from, o);
 }
 
-/* eq. (34): expected to be 0 without offsets, with standard deviation 1. */
+/* eq. (39): expected to be 0 without offsets, with standard deviation 1. */
 static double score_test(const offsets *o) {
   double above = 0.0, below = 0.0;
   for (size_t j = 0; j < o->k; j++) {

@@ -179,7 +179,7 @@ static double ridge_of(const state *s, const double *ridge, size_t i) {
   return i == 0 ? 0.0 : ridge[i > s->k];
 }
 
-/* eq. (35) for the curvature of the last visit, as a function of the logarithms of the
+/* eq. (41) for the curvature of the last visit, as a function of the logarithms of the
  * ridges, with theta at its best. */
 static gpc_status value(void *self, const double *x, double *out) {
   state *s = self;

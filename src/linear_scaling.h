@@ -1,4 +1,4 @@
-/* linear_scaling.h: vector and matrix scaling with a ridge, eq. (34):
+/* linear_scaling.h: vector and matrix scaling with a ridge, eq. (40):
  *
  *   f_nk = a u_nk + b_k + d_k u_nk            (vector)
  *   f_nk = a u_nk + b_k + sum_j W_kj u_nj     (matrix)
@@ -6,7 +6,7 @@
  *
  * u are the scores, centred by row and divided by their root mean square. The parameters
  * maximise the likelihood times their prior; ridges that are not given maximise Laplace's
- * approximation of the evidence, eq. (35), with the curvature taken as given (MacKay
+ * approximation of the evidence, eq. (41), with the curvature taken as given (MacKay
  * 1992): ridge |theta|^2 = number of theta - ridge tr(S). */
 #ifndef GPC_LINEAR_SCALING_H
 #define GPC_LINEAR_SCALING_H

@@ -20,7 +20,7 @@ double gpc_tilt(size_t k, const double *phi, const double *c, double *work, doub
     }
     for (size_t i = 0; i < k; i++)
       all += work[i] * pi[i];
-    for (size_t i = 0; i < k; i++) { /* eq. (30) */
+    for (size_t i = 0; i < k; i++) { /* eq. (35) */
       const double d = c[i + i * k] - 2.0 * work[i] + all;
       spread += pi[i] * d;
       work[i] = phi[i] + 0.5 * d;

@@ -1,4 +1,4 @@
-/* tilt.h: the tilted bound of a row (Knowles and Minka, 2011), eq. (30).
+/* tilt.h: the tilted bound of a row (Knowles and Minka, 2011), eq. (35).
  *
  * For f ~ N(phi, C) and any a on the simplex
  *

@@ -79,7 +79,7 @@ test_that("learned ridges satisfy MacKay's equations, and covariances are invers
       ridge <- prior[part[1]]
       expect_equal(ridge * sum(raw$theta[part]^2), length(part) - ridge * sum(diag(cov)[part]), tolerance = 1e-3)
     }
-    # eq. (35)
+    # eq. (41)
     evidence <- oracle$value(raw$theta, raw$ridge)[2] + sum(log(prior[-1])) / 2 -
       as.numeric(determinant(h + diag(prior))$modulus) / 2
     expect_equal(raw$evidence, evidence, tolerance = 1e-6)

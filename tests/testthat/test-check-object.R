@@ -164,3 +164,27 @@ test_that("Platt fits of format 2 predict finite scores as they did", {
     expect_identical(predict(old, new), predict(fit, new))
   }
 })
+
+test_that("class_effects = \"none\" gives the fits of version 0.1, whose objects keep their predictions", {
+  old <- readRDS(test_path("fixtures", "format-3.rds"))
+  x <- letters_nn$cal
+  few <- 1:300
+  new <- list(
+    letters = shared_gp(x$scores[few, ], x$labels[few]),
+    rain = shared_gp(rain_nyc$prob[few], rain_nyc$rain[few]),
+    paper = shared_gp(x$scores[few, ], x$labels[few], mean = "identity", center = FALSE, covariance = "diag", inducing = 10)
+  )
+  for (name in names(new)) {
+    expect_identical(old$fits[[name]]$format, 3L)
+    prob <- function(fit, ...) suppressWarnings(predict(fit, old$new[[name]], ...))
+    expect_equal(prob(old$fits[[name]], approx = "mean"), old$means[[name]], tolerance = 1e-8)
+    # rows that need integration are integrated better than they were
+    expect_lt(max(abs(prob(old$fits[[name]]) - old$probs[[name]])), 1e-3)
+    expect_lt(max(abs(prob(new[[name]], approx = "mean") - old$means[[name]])), 1e-3)
+    gain <- new[[name]]$elbo - old$fits[[name]]$elbo
+    expect_true(gain > -1e-4 && gain < 1e-2)
+    expect_identical(check_object(old$fits[[name]])$class_effects, "none")
+    expect_output(print(old$fits[[name]]), "class effects: none")
+    expect_s3_class(autoplot(old$fits[[name]]), "ggplot")
+  }
+})

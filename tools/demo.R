@@ -60,8 +60,10 @@ for (name in names(sets)) {
     names(shown)), set$test$labels, type = set$type))
   draw(paste0(name, "-latent.png"), autoplot(fits$gp))
   if (length(fits$gp$classes) == 2) {
-    draw(paste0(name, "-map.png"), plot_map(list("GP, log mean" = calib_gp(set$cal$scores,
-      set$cal$labels, mean = "log"), GP = fits$gp, Isotonic = fits$isotonic, Beta = fits$beta)))
+    draw(paste0(name, "-map.png"), plot_map(list(GP = fits$gp, "GP, shared map" = calib_gp(set$cal$scores,
+      set$cal$labels, class_effects = "none"), Isotonic = fits$isotonic, Beta = fits$beta)))
+  } else if (fits$gp$class_effects == "matrix") {
+    draw(paste0(name, "-matrix.png"), autoplot(fits$gp, what = "matrix"), height = 6)
   }
 }
 draw("rain-isotonic.png", plot_reliability(rain_nyc$prob[!cal], rain_nyc$rain[!cal], type = "event",

@@ -8,7 +8,7 @@
 
 #define NODES_PER_L 8.0
 #define FEWEST_PER_L 3.5 /* nodes: no shorter lengthscale is looked at */
-#define LEAST_S2 1e-2    /* to begin from, so that a process that had vanished may return */
+#define LEAST_S2 1e-2 /* to begin from, so that a process that had vanished may return */
 #define TAU_LOW 1e-3
 #define TAU_HIGH 100.0
 
@@ -181,7 +181,9 @@ static gpc_status propose(fitting *f, const gpc_ruler *ruler, double *promise) {
   return GPC_OK;
 }
 
-#define LITTLE 2.0 /* nats: a first step that promises no more is taken on trust */
+#define LITTLE                                                                           \
+  2.0 /* nats: a first step that promises no more, and keeps it, is the last */
+#define FORETOLD 0.1 /* nats: as near as that the promise must have come */
 #define MOST_REFUSED 12
 
 /* pass's H := what S was made of: its own, or the average with that of `other`. */
@@ -239,7 +241,8 @@ static gpc_status joint_covariance(fitting *f, gpc_effects_result *result) {
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
   const size_t slopes = joint->slope_free ? 1 : 0, x = m + slopes, size = x + e;
   const gpc_memory *memory = joint->memory;
-  double *q = gpc_get_doubles(memory, size * size), *inv = gpc_get_doubles(memory, size * size);
+  double *q = gpc_get_doubles(memory, size * size),
+         *inv = gpc_get_doubles(memory, size * size);
   double *a = gpc_get_doubles(memory, g * (m + 1)), *rho = gpc_get_doubles(memory, g);
   double *ha = gpc_get_doubles(memory, g * (m + 1)), *xx = gpc_get_doubles(memory, x * x);
   double *xe = gpc_get_doubles(memory, x * e);
@@ -317,19 +320,21 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     }
     if (step == 0 && promise < settings->worthless)
       return finish(&f, result);
-    const int forced = step == 0 && (promise < LITTLE || settings->worthless == -INFINITY);
+    const int forced =
+        step == 0 && (promise < LITTLE || settings->worthless == -INFINITY);
     if (!forced && promise < settings->tol && f.radius >= 0.2 && f.scale <= 1.0) {
-      result->converged = 1;
-      break;
-    }
-    if (forced && fabs(promise) < LITTLE) { /* so little is foretold to .01 nats */
-      f.there.elbo = f.here.elbo + promise;
-      f.here = f.there;
       result->converged = 1;
       break;
     }
     status = gpc_joint_visit(&f.joint, &f.there, &f.next);
     result->passes++;
+    if (forced && fabs(promise) < LITTLE && status == GPC_OK &&
+        fabs(f.there.elbo - f.here.elbo - promise) < FORETOLD) {
+      f.here = f.there; /* there is no more to be had */
+      f.pass = f.next;
+      result->converged = 1;
+      break;
+    }
     const double gain = status == GPC_OK ? f.there.elbo - f.here.elbo : -INFINITY;
     if (status == GPC_OK && (gain > 0.0 || forced)) {
       refused = 0;

@@ -9,15 +9,16 @@
 typedef struct gpc_joint_solution {
   gpc_basis basis;
   gpc_basis_grad grad;
-  double *a, *rho;         /* [g x m], [g] */
-  double *ha, *hea;        /* [g x m] H_cc A; [m x e] A'H_ce: of the means */
-  double *da, *dea;        /* the same of the averaged H */
-  double *dcc, *dce;       /* averaged H, if there is one */
-  double *q, *inv;         /* [n x n] Q's factor, its inverse */
-  double *mean, *mean_inv; /* the same for the means, where they have another matrix */
-  double *rhs, *slope_rhs; /* [n] */
-  double *work, *d, *hd, *target; /* [n], [g + e] each */
-  double *ga, *grho, *row, *smm;  /* [g x m], [g], [g], [n x m] */
+  double *a, *rho;   /* [g x m], [g] */
+  double *ha, *hea;  /* [g x m] H_cc A; [m x e] A'H_ce: of the means */
+  double *da, *dea;  /* the same of the averaged H */
+  double *dcc, *dce; /* averaged H, if there is one */
+  double *q, *inv;   /* [n x n] Q's factor; its inverse, for gradients and S alone */
+  int inverted;      /* is inv that of q? */
+  double *mean;      /* the factor for the means, where they have another matrix */
+  double *rhs, *slope_rhs;       /* [n] */
+  double *d, *hd, *target;       /* [g + e] each */
+  double *ga, *grho, *row, *smm; /* [g x m], [g], [g], [n x m] */
 } solution;
 
 struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint) {
@@ -40,10 +41,8 @@ struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint) {
   s->q = gpc_get_doubles(memory, n * n);
   s->inv = gpc_get_doubles(memory, n * n);
   s->mean = gpc_get_doubles(memory, n * n);
-  s->mean_inv = gpc_get_doubles(memory, n * n);
   s->rhs = gpc_get_doubles(memory, n);
   s->slope_rhs = gpc_get_doubles(memory, n);
-  s->work = gpc_get_doubles(memory, n);
   s->d = gpc_get_doubles(memory, g + e);
   s->hd = gpc_get_doubles(memory, g + e);
   s->target = gpc_get_doubles(memory, g + e);
@@ -83,8 +82,9 @@ void gpc_joint_set_h(const gpc_joint *joint, const double *h, gpc_joint_point *p
 static double precision(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
   if (j < joint->m)
     return 1.0;
-  const double tau = point->tau[gpc_features_block(&joint->features,
-                                                   (j - joint->m) % joint->features.r)];
+  const double tau =
+      point
+          ->tau[gpc_features_block(&joint->features, (j - joint->m) % joint->features.r)];
   return 1.0 / (tau * tau);
 }
 
@@ -131,8 +131,22 @@ static void project(const gpc_joint *joint, const double *a, const double *v,
   memcpy(to + m, v + g, joint->e * sizeof(double));
 }
 
+/* x := (L L')^-1 x. */
+static void solve(size_t n, const double *chol, double *x) {
+  for (size_t j = 0; j < n; j++) {
+    const double *column = chol + n * j, y = x[j] /= column[j];
+#pragma omp simd
+    for (size_t i = j + 1; i < n; i++)
+      x[i] -= y * column[i];
+  }
+  for (size_t j = n; j-- > 0;) {
+    const double *column = chol + n * j;
+    x[j] = (x[j] - gpc_dot(n - j - 1, column + j + 1, x + j + 1)) / column[j];
+  }
+}
+
 /* m, e and the slope: the maximum of the quadratic part. */
-static void solve_means(gpc_joint_surrogate *sur, const double *inv) {
+static void solve_means(gpc_joint_surrogate *sur, const double *chol) {
   const gpc_joint *joint = sur->joint;
   const gpc_joint_pass *pass = sur->pass;
   solution *s = sur->solution;
@@ -155,11 +169,11 @@ static void solve_means(gpc_joint_surrogate *sur, const double *inv) {
   project(joint, s->a, s->hd, s->slope_rhs);
   const double own = gpc_dot(g, joint->nodes->z, s->hd);
   const double pull = gpc_dot(g, joint->nodes->z, s->target);
-  gpc_lower_solve(n, inv, s->work, s->rhs); /* solutions, from here on */
+  solve(n, chol, s->rhs); /* solutions, from here on */
   if (gpc_prior_has_slope(&joint->prior)) {
     double *cross = s->smm; /* free until the gradient */
     memcpy(cross, s->slope_rhs, n * sizeof(double));
-    gpc_lower_solve(n, inv, s->work, s->slope_rhs);
+    solve(n, chol, s->slope_rhs);
     if (joint->slope_free) { /* Schur complement of the slope */
       const double above = pull - gpc_dot(n, cross, s->rhs);
       const double below = own - gpc_dot(n, cross, s->slope_rhs);
@@ -213,18 +227,17 @@ gpc_status gpc_joint_value(void *self, const double *h, double *value) {
            pass->hee, sur->other ? sur->other->hee : NULL, sur->share, 1.0, s->q);
   if ((status = gpc_chol_large(n, s->q)) != GPC_OK)
     return status;
-  gpc_lower_inverse(n, s->q, s->inv);
-  const double *inv = s->inv;
+  s->inverted = 0;
+  const double *chol = s->q;
   if (sur->other || sur->mean_scale != 1.0) {
     assemble(joint, to, s->a, s->ha, s->hea, pass->hee, NULL, 1.0, sur->mean_scale,
              s->mean);
     if ((status = gpc_chol_large(n, s->mean)) != GPC_OK)
       return status;
-    gpc_lower_inverse(n, s->mean, s->mean_inv);
-    inv = s->mean_inv;
+    chol = s->mean;
   }
   to->at.slope = sur->from->at.slope;
-  solve_means(sur, inv);
+  solve_means(sur, chol);
   /* d, and J */
   const gpc_prior prior = gpc_params_prior(&to->at, &joint->prior);
   gpc_gemm(0, 0, g, 1, m, 1.0, s->a, to->at.q_mean, 0.0, s->d);
@@ -246,6 +259,12 @@ gpc_status gpc_joint_value(void *self, const double *h, double *value) {
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
 }
 
+static void invert(const gpc_joint *joint, solution *s) {
+  if (!s->inverted)
+    gpc_lower_inverse(joint->q, s->q, s->inv);
+  s->inverted = 1;
+}
+
 /* Column norms of L^-1: the diagonal of S. */
 static double variance(const solution *s, size_t n, size_t j) {
   return gpc_dot(n - j, s->inv + j + n * j, s->inv + j + n * j);
@@ -259,6 +278,7 @@ void gpc_joint_gradient(void *self, double *gradient) {
   gpc_joint_point *to = sur->to;
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e, n = joint->q;
   double own[GPC_BLOCKS], per_block[GPC_BLOCKS] = {0};
+  invert(joint, s);
   /* S's first m columns [n x m]: L^-T (L^-1)_m */
   gpc_gemm(1, 0, n, m, n, 1.0, s->inv, s->inv, 0.0, s->smm);
   /* dJ/dA = (g - scale H d)_c m' - (D_cc A S_mm + D_ce S_em) */
@@ -284,8 +304,7 @@ void gpc_joint_gradient(void *self, double *gradient) {
   for (size_t j = 0; j < e; j++) {
     const gpc_block b = gpc_features_block(&joint->features, j % joint->features.r);
     const double p = 1.0 / (to->tau[b] * to->tau[b]);
-    per_block[b] +=
-        p * (to->effect[j] * to->effect[j] + variance(s, n, m + j)) - 1.0;
+    per_block[b] += p * (to->effect[j] * to->effect[j] + variance(s, n, m + j)) - 1.0;
   }
   size_t at = 2;
   for (int b = 0; b < GPC_BLOCKS; b++)
@@ -294,6 +313,7 @@ void gpc_joint_gradient(void *self, double *gradient) {
 }
 
 void gpc_joint_cov(gpc_joint_surrogate *sur) {
+  invert(sur->joint, sur->solution);
   gpc_inverse_from_lower(sur->joint->q, sur->solution->inv, sur->to->cov);
   sur->to->has_effects = sur->joint->e > 0;
 }

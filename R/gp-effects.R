@@ -6,10 +6,6 @@
 effects_worthless <- -1
 offsets_worthless <- 0.5
 
-# What was promised may not be kept, with a few rows that are nearly separated: with less than this
-# many nats at the end effects are left out by "auto" after all.
-effects_lost <- -2
-
 # Up to so many classes offsets alone have a joint covariance with the process.
 joint_classes <- 26L
 
@@ -42,15 +38,15 @@ gp_effect_blocks <- function(data, mean, center, spec) {
 #' A fit of the core with its effects taken in: the process changes with them
 #'
 #' The covariance of the inducing values is kept given the slope, as without effects; that of all
-#' together, with the slope, belongs to the effects. `chosen`: by the bound, not by the user.
+#' together, with the slope, belongs to the effects.
 #' @noRd
-gp_with_effects <- function(fit, data, chosen) {
+gp_with_effects <- function(fit, data, blocks) {
   fit$class_effects <- "none"
   effects <- fit$effects
   fit["effects"] <- list(NULL)
   if (is.null(effects)) return(fit)
   fit$passes <- fit$passes + effects$passes
-  if (!effects$kept || isTRUE(chosen && effects$elbo - max(effects$none, fit$elbo) < effects_lost)) return(fit)
+  if (!effects$kept) return(fit)
   if (!effects$converged) fit$status <- "not_converged"
   if (!is.null(effects$mean)) return(gp_with_offsets(fit, data, effects))
   classes <- length(data$classes)

@@ -12,7 +12,7 @@ fit_gp <- function(data, mean, spec, floor) {
     gp_settings(data, mean, center, spec, scores$floors), spec$threads)
   stop_gp(fit, spec, center)
   blocks <- gp_effect_blocks(data, mean, center, spec)
-  fit <- gp_with_effects(fit, data, spec$class_effects == "auto")
+  fit <- gp_with_effects(fit, data, blocks)
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
     stream = gp_stream(fit, spec), shared_changed = fit$changed, tried = any(blocks > 0),

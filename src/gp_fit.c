@@ -175,6 +175,8 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
 
 /* The whole fit ---------------------------------------------------------------------- */
 
+#define LOST 1.0 /* nats below `worthless` at the end: there are no effects after all */
+
 /* Effects of the classes on top of the process. */
 static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
@@ -210,7 +212,14 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                               .poll_data = f->poll_data};
   memcpy(how.wanted, s->effects, sizeof how.wanted);
   memcpy(how.variance, s->effect_variance, sizeof how.variance);
-  return gpc_effects_fit(o->visitor, &o->here, &f->now.range, &how, &f->result->effects);
+  gpc_effects_result *effects = &f->result->effects;
+  const gpc_status status =
+      gpc_effects_fit(o->visitor, &o->here, &f->now.range, &how, effects);
+  /* What was promised may not be kept, with a few rows that are nearly separated. */
+  if (status == GPC_OK && s->worthless > -INFINITY &&
+      effects->elbo - fmax(effects->none, o->here.elbo) < s->worthless - LOST)
+    effects->kept = 0;
+  return status;
 }
 
 /* All rows, old and new, as result->site. */

@@ -13,7 +13,7 @@ portable_version <- 1L
 #' One JSON object with the members
 #' \describe{
 #'   \item{`format`, `version`}{`"gpcalib-calibrator"` and 1.}
-#'   \item{`method`}{`"none"`, `"temperature"`, `"platt"`, `"beta"`, `"isotonic"`, `"histogram"`, `"bbq"`, `"gp"`.}
+#'   \item{`method`}{`"none"`, `"temperature"`, `"vector"`, `"matrix"`, `"platt"`, `"beta"`, `"isotonic"`, `"histogram"`, `"bbq"`, `"gp"`.}
 #'   \item{`classes`}{K strings. Scores have one column per class, in this order.}
 #'   \item{`input`}{`"probs"` or `"logits"`: what the scores must be. Probabilities are to be clamped to \[0, 1\] and divided by
 #'     their sum.}
@@ -29,6 +29,8 @@ portable_version <- 1L
 #' \describe{
 #'   \item{`none`}{p.}
 #'   \item{`temperature`}{numbers `temperature`, `floor`: softmax(l / temperature).}
+#'   \item{`vector`, `matrix`}{array `offset`, array or matrix `weights`, number `floor`: with x = l less its mean over the row,
+#'     softmax(h), \eqn{h_k}{h_k} = offset\[k\] + weights\[k\] x\[k\], or offset\[k\] + \eqn{\sum_l}{sum_l} weights\[k\]\[l\] x\[l\].}
 #'   \item{`platt`}{arrays `slope`, `intercept`, `low`, `high` with one value per map, and `log_odds`, true or false: with s the
 #'     log-odds log(p/(1 - p)) of the class (for logits \eqn{z_k - \log \sum_{j \ne k} \exp z_j}{z_k - log sum_(j != k) exp z_j}), or p itself, limited to
 #'     `low` and `high`, the map is 1/(1 + exp(-(slope s + intercept))).}
@@ -135,6 +137,16 @@ portable.calib_none <- function(object) structure(list(), names = character())
 #' @export
 portable.calib_temperature <- function(object) {
   list(temperature = object$temperature, floor = temperature_floor(object))
+}
+
+#' @export
+portable.calib_vector <- function(object) {
+  list(offset = I(unname(object$offset)), weights = I(unname(object$weights)), floor = temperature_floor(object))
+}
+
+#' @export
+portable.calib_matrix <- function(object) {
+  list(offset = I(unname(object$offset)), weights = unname(object$weights), floor = temperature_floor(object))
 }
 
 #' @export

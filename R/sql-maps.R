@@ -82,6 +82,28 @@ sql_steps.calib_temperature <- function(object, d, z) {
     sql_softmax(d, numbered("l", length(z)), 1 / object$temperature))
 }
 
+#' @export
+sql_steps.calib_vector <- function(object, d, z) sql_linear(object, d, z)
+
+#' @export
+sql_steps.calib_matrix <- function(object, d, z) sql_linear(object, d, z)
+
+#' Offsets and weights of centred log-probabilities
+#' @noRd
+sql_linear <- function(object, d, z) {
+  k <- length(z)
+  l <- numbered("l", k)
+  g <- numbered("g", k)
+  w <- object$weights
+  value <- if (object$method == "vector") paste0(literal(unname(w)), " * ", l) else {
+    vapply(seq_len(k), function(j) sql_sum(paste0(literal(unname(w[j, ])), " * ", l)), "")
+  }
+  c(sql_log(object, d, z, temperature_floor(object)),
+    list(sql_step(c(gpcalib_mean = paste0(sql_sum(l), " / ", literal(k))), l),
+      sql_step(stats::setNames(paste0(l, " - gpcalib_mean"), l)),
+      sql_step(stats::setNames(paste0(value, " + ", literal(unname(object$offset))), g))), sql_softmax(d, g))
+}
+
 # One class against the rest --------------------------------------------------------------
 
 #' @export

@@ -4,7 +4,7 @@
 
 . "$(dirname "$0")/env.sh"
 
-attacks=${*:-hostile fuzz torture memory sanitize interrupt limits numbers order builds static check valgrind}
+attacks=${*:-hostile fuzz torture memory sanitize interrupt limits numbers order builds static check database valgrind}
 log=$BUILD/stress.log
 : > "$log"
 failed=
@@ -36,6 +36,7 @@ for attack in $attacks; do
     fuzz) say "stress: fuzz"; fuzz | tee "$BUILD/fuzz.out" | tee -a "$log"
           ! grep -q 'does not hold\|ERROR\|runtime error' "$BUILD/fuzz.out" || failed="$failed fuzz" ;;
     memory) run memory Rscript bench/stress/memory.R "${FITS:-10000}" ;;
+    database) run database sh tools/postgres.sh Rscript bench/stress/database.R ;;
     static) run static sh bench/stress/static.sh ;;
     valgrind | sanitize | check) run "$attack" sh "bench/stress/$attack.sh" ;;
     *) [ -f "bench/stress/$attack.R" ] || stop "there is no attack $attack"

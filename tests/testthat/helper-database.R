@@ -28,7 +28,7 @@ database_rows <- function(k, logits, n = 300) {
 database_fits <- function(d, logits) {
   suppressWarnings(c(list(
     none = calib_none(d$x, d$y), temperature = calib_temperature(d$x, d$y),
-    floored = calib_temperature(d$x, d$y, floor = 1e-3), platt = calib_platt(d$x, d$y),
+    vector = calib_vector(d$x, d$y), matrix = calib_matrix(d$x, d$y), floored = calib_temperature(d$x, d$y, floor = 1e-3), platt = calib_platt(d$x, d$y),
     platt_score = calib_platt(d$x, d$y, scale = "score"), beta = calib_beta(d$x, d$y),
     isotonic = calib_isotonic(d$x, d$y), steps = calib_isotonic(d$x, d$y, interpolate = FALSE),
     venn = calib_isotonic(d$x, d$y, type = "venn-abers"), width = calib_histogram(d$x, d$y),

@@ -81,3 +81,34 @@ test_that("what is no such file is said to be none", {
   writeLines(sub("\"platt\"", "\"beta\"", text), file)
   expect_error(read_calibrator(file), class = "gpcalib_error_input")
 })
+
+test_that("the reader in Python reproduces predict()", {
+  python <- Sys.which("python3")
+  skip_if(python == "", "there is no python3")
+  reader <- system.file("python", "calibrator.py", package = "gpcalib")
+  dir <- tempfile()
+  dir.create(dir)
+  write_row <- function(x) paste0("[", paste(sprintf("%.17g", x), collapse = ", "), "]")
+  expected <- list()
+  for (k in c(2, 3)) for (logits in c(FALSE, TRUE)) {
+    d <- database_rows(k, logits)
+    fits <- c(database_fits(d, logits), list(effects = suppressWarnings(calib_gp(d$x, d$y, class_effects = "matrix"))))
+    for (fit in fits) {
+      i <- length(expected) + 1
+      expected[[i]] <- by_mean(fit, d$x)
+      write_calibrator(fit, file.path(dir, paste0(i, ".json")))
+      writeLines(paste0("[", paste(apply(d$x, 1, write_row), collapse = ",\n"), "]"), file.path(dir, paste0(i, ".rows")))
+    }
+  }
+  script <- file.path(dir, "run.py")
+  writeLines(c(readLines(reader), "import json, sys", "for i in range(1, int(sys.argv[2]) + 1):",
+    "    fit = json.load(open(f'{sys.argv[1]}/{i}.json'))", "    rows = json.load(open(f'{sys.argv[1]}/{i}.rows'))",
+    "    out = open(f'{sys.argv[1]}/{i}.out', 'w')",
+    "    for row in rows: print(*[repr(v) for v in predict(fit, row)], file = out)", "    out.close()"), script)
+  status <- system2(python, c(shQuote(script), shQuote(dir), length(expected)))
+  expect_equal(status, 0)
+  for (i in seq_along(expected)) {
+    got <- as.matrix(utils::read.table(file.path(dir, paste0(i, ".out"))))
+    expect_lt(max(abs(got - expected[[i]])), 1e-8)
+  }
+})

@@ -79,6 +79,16 @@ for (method in c("likelihood", "spiegelhalter")) {
   }
 }
 
+for (method in c("mcb", "skce")) { # signs of groups; at 300 rows in 30 groups 5 and 7 % (150 runs)
+  for (n in c(100, 500)) {
+    p <- replicate(few, {
+      d <- together(n, 2)
+      calib_test(d$p, d$y, method, groups = d$g, replicates = 199)$p.value
+    })
+    note(paste("size of calib_test:", method), "2 classes, groups of 10", n, p <= 0.05, 5)
+  }
+}
+
 # Comparisons -----------------------------------------------------------------------------
 
 # Two forecasts that each know one of two exchangeable causes: equal expected scores. With `size` rows per

@@ -27,9 +27,9 @@
 #' \eqn{\mathrm{softmax}(a \log p)}{softmax(a log p)} by maximum likelihood: 1 for a calibrated forecast, less
 #' for an overconfident one. Its interval is Wald's with a robust error, its p-value that of the
 #' likelihood-ratio test of a = 1, by the same kind of draws. It is the more powerful test where a forecast is
-#' over- or underconfident throughout: with two classes, 500 rows and a slope of 1.25 it found the error in
-#' two thirds of simulated cases, ECE in a third, and MCE in no more than chance. The p-value of MCE says almost
-#' nothing: it looks at the emptiest bin.
+#' over- or underconfident throughout: with two classes, 500 rows and a slope of 0.8 it found the error in
+#' 60 % of simulated cases, ECE in 24 % and MCE in 17 %. The p-value of MCE says almost nothing: it looks at the
+#' emptiest bin.
 #'
 #' With `groups` (patients, days, blocks of time), rows of a group may depend on each other: the bootstrap draws
 #' whole groups, and under calibration it is the residuals of a whole group that change their sign or not

@@ -23,7 +23,7 @@
 #'   estimate. It is pointwise: at a given score, an `observed` outside speaks against calibration, but among many
 #'   scores some are outside as a matter of course (in half of calibrated forecasts of 2000 rows).
 #' * `"simultaneous"`: the same, widened so that the whole curve of a calibrated forecast lies inside with
-#'   probability `conf_level` (in simulations at 95 %: 92 to 95 %). A curve that leaves it anywhere speaks against
+#'   probability `conf_level` (in simulations of 500 rows and more at 95 %: 92 to 98 %). A curve that leaves it anywhere speaks against
 #'   calibration.
 #' * `"confidence"`: a pointwise interval for the frequency: where isotonic curves of outcomes drawn from the smooth
 #'   curve (see below) lie, a smoothed bootstrap (Sen, Banerjee and Woodroofe, 2010); widened, where needed, to

@@ -144,13 +144,14 @@ static double look_up(const counting *c, size_t low, double share) {
   return t[0] + (at - (double)part) * (t[1] - t[0]);
 }
 
+#define ROWS 8 /* rows read together: a cache line of each column */
+
 /* W += w (sum_k s_k pi_k pi_k' - r r'), r = sum_k s_k pi_k: never indefinite. */
-static void count_row(const gpc_gp_data *data, size_t i, counting *c) {
-  const size_t k = data->k, p = c->p;
-  const double w = gpc_gp_weight(data, i);
+static void count_row(size_t k, double w, const double *scores, counting *c) {
+  const size_t p = c->p;
   double top = -INFINITY, total = 0.0;
   for (size_t j = 0; j < k; j++) {
-    const double z = gpc_gp_score(data, i, j);
+    const double z = scores[j];
     const size_t low = find(p, c->z, z, &c->share[j]);
     c->share[j] = fmin(fmax(c->share[j], 0.0), 1.0);
     c->knot[j] = (int)low;
@@ -228,9 +229,18 @@ gpc_status gpc_site_freeze(gpc_visitor *visitor, const gpc_visit *at, size_t p,
     b[low + 1] += share * at->b[j];
   }
   status = set_table(visitor, at, &c);
-  for (size_t i = 0; i < data->n; i++)
-    if (gpc_gp_weight(data, i) > 0.0)
-      count_row(data, i, &c);
+  double *scores = gpc_get_doubles(memory, ROWS * data->k);
+  for (size_t first = 0; first < data->n; first += ROWS) {
+    const size_t rows = data->n - first < ROWS ? data->n - first : ROWS;
+    for (size_t j = 0; j < data->k; j++)
+      for (size_t i = 0; i < rows; i++)
+        scores[i * data->k + j] = gpc_gp_score(data, first + i, j);
+    for (size_t i = 0; i < rows; i++) {
+      const double weight = gpc_gp_weight(data, first + i);
+      if (weight > 0.0)
+        count_row(data->k, weight, scores + i * data->k, &c);
+    }
+  }
   if (visitor->site)
     carry(visitor->site, &c);
   memory->release(memory->self, mark);

@@ -78,6 +78,20 @@
 #' for a class that has the higher score and no lower offset (in draws and intervals, where offsets are
 #' drawn as well, for the offsets of each draw). With `"matrix"` there is nothing to promise: an error.
 #'
+#' # Hyperparameters
+#' A small calibration set says little about the variance and the lengthscale. Taken as known at their optimum they
+#' make intervals too short, above all where the optimum is a straight line. With `integrate = TRUE` the posterior is
+#' found for a few pairs of values about the optimum, the line included, with weights
+#' \deqn{\exp(\mathrm{ELBO}) \times \mathrm{sd}(a) \times p(\sigma) \times p(l)}{exp(ELBO) sd(a) p(sigma) p(l)}
+#' and the priors \eqn{\sigma \sim \mathrm{Exp}(1/3)}{sigma ~ Exp(1/3)} and
+#' \eqn{\ln l \sim N(\ln(w/10), 1)}{log l ~ N(log(w/10), 1)}, w the width of the bulk of the scores (as in the integrated
+#' nested Laplace approximation of Rue, Martino and Chopin, 2009). The mixture is then replaced by one Gaussian
+#' with the same mean and covariance. `hyper`, `q_mean` and `q_cov` describe that Gaussian;
+#' `optimum` holds the hyperparameters with the highest bound, which `print()`, `coef()` and `tidy()` show, and `elbo` and `edf`
+#' are those of the optimum. Variances of class effects stay at their optimum. There is nothing to average over where both are
+#' held by `hyper`; with `covariance = "diag"` or `optimize_inducing = TRUE` it is not done.
+#' `class_effects = "none", integrate = FALSE` gives the fits of version 0.1.
+#'
 #' # Zeros
 #' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
 #' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
@@ -108,10 +122,13 @@
 #' @param hyper Named values to hold fixed, any of `variance`, `lengthscale`, `noise` (a
 #'   variance), `slope`, and the variances `offset`, `matrix` and `softmax` of the effects. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the map that they share: see below.
+#' @param integrate Average the posterior over the variance and the lengthscale of the process, as far as they
+#'   are estimated, or take them as known at their optimum? See the section on hyperparameters.
 #' @param control A list made by [gp_control()].
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_gp", "calibrator")` with, beside the fields of every
-#'   calibrator: `elbo`, `hyper` (named: variance, lengthscale, noise, slope), `inducing`,
+#'   calibrator: `elbo`, `hyper` (named: variance, lengthscale, noise, slope; those in which `q_mean` and `q_cov`
+#'   are expressed), `optimum` (those of the optimum, if the posterior is an average: `integrated`), `edf`, `inducing`,
 #'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (how often the data were
 #'   read; `passes_floor` those spent on other floors), `mean`, `covariance`, `center`, `floor`,
 #'   `range` (of the scores seen), and `increasing`, `changed` (whether the posterior mean is increasing there,
@@ -121,6 +138,9 @@
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
 #'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
 #' @references
+#' Rue, H., Martino, S. and Chopin, N. (2009). Approximate Bayesian inference for latent Gaussian models by using
+#' integrated nested Laplace approximations. *Journal of the Royal Statistical Society B* 71, 319-392.
+#'
 #' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
 #' classification. *Proceedings of AISTATS*, PMLR 108, 178-190.
 #' @seealso `vignette("methods", package = "gpcalib")` for the equations.
@@ -136,7 +156,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
                      class_effects = c("auto", "none", "offset", "matrix"), monotone = FALSE,
                      mean = c("linear", "identity", "log", "auto"), center = NULL, floor = NULL,
                      covariance = c("full", "diag"), inducing = NULL, optimize_inducing = FALSE,
-                     hyper = NULL, control = gp_control(), ..., threads = 1) {
+                     hyper = NULL, integrate = TRUE, control = gp_control(), ..., threads = 1) {
   check_dots_empty(...)
   class_effects <- check_choice(class_effects, c("auto", "none", "offset", "matrix"), "class_effects")
   spec <- list(
@@ -145,7 +165,8 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     center = if (!is.null(center)) check_flag(center, "center"),
     covariance = check_choice(covariance, c("full", "diag"), "covariance"),
     inducing = check_inducing(inducing), move = check_flag(optimize_inducing, "optimize_inducing"),
-    hyper = check_hyper(hyper), control = check_control(control), threads = check_threads(threads)
+    hyper = check_hyper(hyper), integrate = check_flag(integrate, "integrate"),
+    control = check_control(control), threads = check_threads(threads)
   )
   data <- check_calibration(scores, labels, input, weights, spec$threads)
   check_mean(spec, data$input)
@@ -164,7 +185,8 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
   if (monotone) warn_monotone(order, nrow(data$scores))
   new_calibrator("gp", data, match.call(),
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
-    hyper = fit$hyper, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
+    hyper = fit$hyper, optimum = gp_named(fit$optimum), integrated = !is.null(fit$optimum),
+    edf = if (!is.null(fit$optimum)) fit$edf + (fit$mean == "linear"), inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
     covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
     increasing = fit$increasing, monotone = monotone, order_mass = order$order_mass,

@@ -27,13 +27,20 @@ gp_departure <- function(object, at) {
   data.frame(z = at, departure = out$departure, sd = sqrt(out$var))
 }
 
+#' Hyperparameters to show: those of the optimum, where the posterior is an average over others
+#' @noRd
+gp_optimum <- function(object) if (is.null(object$optimum)) object$hyper else object$optimum
+
+#' Effective degrees of freedom, of the optimum
+#' @noRd
 gp_edf <- function(object) {
+  if (!is.null(object$edf)) return(object$edf)
   length(object$q_mean) - sum(diag(object$q_cov)) + (object$mean == "linear")
 }
 
 #' @export
 describe.calib_gp <- function(object) {
-  hyper <- object$hyper
+  hyper <- gp_optimum(object)
   mean <- switch(object$mean,
     linear = paste0("linear, slope ", format(hyper[["slope"]], digits = 3)),
     identity = "identity",
@@ -45,7 +52,8 @@ describe.calib_gp <- function(object) {
     }),
     paste0("kernel variance ", format(hyper[["variance"]], digits = 3), ", lengthscale ",
       format(hyper[["lengthscale"]], digits = 3), "; ", length(object$inducing),
-      " inducing inputs, ", object$covariance, " covariance"),
+      " inducing inputs, ", object$covariance, " covariance",
+      if (isTRUE(object$integrated)) "; averaged over variance and lengthscale"),
     paste0("bound ", format(object$elbo, digits = 6), " after ", object$passes,
       " passes; effective degrees of freedom ", format(gp_edf(object), digits = 2))
   )
@@ -108,7 +116,7 @@ print.summary.calib_gp <- function(x, ...) {
 
 #' @export
 parameters.calib_gp <- function(object) {
-  hyper <- object$hyper
+  hyper <- gp_optimum(object)
   keep <- if (object$mean == "log") names(hyper) != "slope" else TRUE
   sd <- if (is.null(object$slope_sd) || object$slope_sd == 0) NA_real_ else object$slope_sd
   own <- data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep],
@@ -130,6 +138,8 @@ object_fields.calib_gp <- function(object) {
   size <- length(object$inducing)
   # squares of these must neither overflow nor vanish
   c(mono_fields(object), list(
+    optimum = field("number", 4L, low = 0, high = 1e150, optional = TRUE),
+    integrated = field("flag", optional = TRUE), edf = field("number", optional = TRUE),
     elbo = field("number"), hyper = field("number", 4L, low = 0, high = 1e150),
     inducing = field("number", NULL, low = -1e150, high = 1e150), q_mean = field("number", size),
     q_cov = field("number", size^2), passes = field("whole", low = 0),

@@ -64,7 +64,10 @@ static void set_joint(const gpc_visitor *visitor, const gpc_visit *from,
   memset(joint, 0, sizeof *joint);
   joint->data = data;
   joint->memory = visitor->memory;
-  joint->nodes = gpc_ruler_nodes(visitor->ruler, from->at.hyper.l / NODES_PER_L);
+  joint->nodes = gpc_ruler_nodes(visitor->ruler,
+                                 fmin(from->at.hyper.l / NODES_PER_L,
+                                      settings->integrate ? settings->l_low / FEWEST_PER_L
+                                                          : INFINITY));
   if (!joint->nodes)
     joint->nodes = from->nodes;
   joint->prior = visitor->prior;
@@ -234,54 +237,37 @@ static void refuse(fitting *f) {
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
 }
 
-/* Joint covariance of (m, slope, e), eq. (38): the curvature of the last pass, with a
- * prior for the slope as wide as temperature scaling's. */
+/* The mixture over the hyperparameters in the place of the optimum. */
+static void average(fitting *f, gpc_effects_result *result) {
+  const gpc_effects_settings *s = f->settings;
+  const gpc_joint_average_settings how = {.s2_free = s->s2_free,
+                                          .l_free = s->l_free,
+                                          .width = s->width,
+                                          .l_low = s->l_low,
+                                          .l_high = s->l_high,
+                                          .slope = s->slope,
+                                          .poll = s->poll,
+                                          .poll_data = s->poll_data};
+  gpc_posterior mixture;
+  if (!s->integrate || (!s->s2_free && !s->l_free) ||
+      gpc_joint_average(&f->joint, &how, &f->here, f->pass.pi, &result->passes,
+                        &mixture) != GPC_OK)
+    return;
+  result->averaged = 1;
+  result->at = mixture.at;
+  result->effect = mixture.effect;
+  result->cov = mixture.cov;
+}
+
+/* Joint covariance of (m, slope, e) at the optimum, with a prior for the slope as wide as
+ * temperature scaling's. */
 static gpc_status joint_covariance(fitting *f, gpc_effects_result *result) {
   const gpc_joint *joint = &f->joint;
-  const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
-  const size_t slopes = joint->slope_free ? 1 : 0, x = m + slopes, size = x + e;
-  const gpc_memory *memory = joint->memory;
-  double *q = gpc_get_doubles(memory, size * size),
-         *inv = gpc_get_doubles(memory, size * size);
-  double *a = gpc_get_doubles(memory, g * (m + 1)), *rho = gpc_get_doubles(memory, g);
-  double *ha = gpc_get_doubles(memory, g * (m + 1)), *xx = gpc_get_doubles(memory, x * x);
-  double *xe = gpc_get_doubles(memory, x * e);
-  gpc_basis basis = {.m = m,
-                     .w = f->here.at.inducing,
-                     .hyper = f->here.at.hyper,
-                     .chol = gpc_get_doubles(memory, m * m)};
-  gpc_status status = gpc_basis_factor(&basis);
-  if (status != GPC_OK)
-    return status;
-  gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
-  memcpy(a + g * m, joint->nodes->z, g * sizeof(double));
-  gpc_symm(g, x, f->pass.hcc, a, ha);
-  gpc_gemm(1, 0, x, x, g, 1.0, a, ha, 0.0, xx);
-  gpc_gemm(1, 0, x, e, g, 1.0, a, f->pass.hce, 0.0, xe);
-  memset(q, 0, size * size * sizeof(double));
-  for (size_t j = 0; j < size; j++) {
-    for (size_t i = j; i < size; i++)
-      q[i + size * j] = i < x   ? xx[i + x * j]
-                        : j < x ? xe[j + x * (i - x)]
-                                : f->pass.hee[i - x + e * (j - x)];
-    double prior = 1.0;
-    if (j >= x) {
-      const double tau =
-          f->here.tau[gpc_features_block(&joint->features, (j - x) % joint->features.r)];
-      prior = 1.0 / (tau * tau);
-    } else if (j == m) {
-      prior = 1.0 / (f->settings->slope * f->settings->slope);
-    }
-    q[j + size * j] += prior;
-  }
-  if ((status = gpc_chol_large(size, q)) != GPC_OK)
-    return status;
-  gpc_lower_inverse(size, q, inv);
-  result->cov = q;
-  gpc_inverse_from_lower(size, inv, q);
-  result->m = m;
-  result->slopes = slopes;
-  return GPC_OK;
+  const size_t size = result->m + result->slopes + joint->e;
+  double *work = gpc_get_doubles(joint->memory, size * size);
+  result->cov = gpc_get_doubles(joint->memory, size * size);
+  return gpc_joint_covariance(joint, &f->here, &f->pass, f->settings->slope, work,
+                              result->cov);
 }
 
 static gpc_status finish(fitting *f, gpc_effects_result *result) {
@@ -291,7 +277,17 @@ static gpc_status finish(fitting *f, gpc_effects_result *result) {
   result->effect = f->here.effect;
   result->elbo = f->here.elbo;
   result->kept = f->here.has_effects;
-  return result->kept ? joint_covariance(f, result) : GPC_OK;
+  result->optimum = f->here.at.hyper;
+  result->slope = f->here.at.slope;
+  result->m = f->joint.m;
+  result->edf = (double)f->joint.m;
+  for (size_t j = 0; j < f->joint.m; j++)
+    result->edf -= f->here.cov[j + f->joint.q * j];
+  result->slopes = f->joint.slope_free ? 1 : 0;
+  if (!result->kept)
+    return GPC_OK;
+  average(f, result);
+  return result->averaged ? GPC_OK : joint_covariance(f, result);
 }
 
 gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,

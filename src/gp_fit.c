@@ -177,14 +177,20 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
 
 #define LOST 1.0 /* nats below `worthless` at the end: there are no effects after all */
 
+/* Effects of the classes may be added whose posterior is joint with the process. */
+static int joins_effects(const gpc_fitting *f) {
+  const gpc_fit_settings *s = f->settings;
+  int some = 0;
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    some |= s->effects[b];
+  return some && !s->many && !f->now.flat;
+}
+
 /* Effects of the classes on top of the process. */
 static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
   gpc_optimise_settings limits = {.tol = s->tol};
-  int some = 0;
-  for (int b = 0; b < GPC_BLOCKS; b++)
-    some |= s->effects[b];
-  if (!some || f->now.flat)
+  if (f->now.flat || !(s->effects[GPC_OFFSET] || joins_effects(f)))
     return GPC_OK;
   f->result->tried = 1;
   if (s->many) {
@@ -194,7 +200,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                                       .max_passes = s->max_passes,
                                       .poll = f->poll,
                                       .poll_data = f->poll_data};
-    gpc_offsets_fit(o->visitor, &o->here, &how, &f->result->offsets);
+    gpc_offsets_fit(o->visitor, f->result->averaged ? &o->there : &o->here, &how, &f->result->offsets);
     return GPC_OK;
   }
   gpc_start_limits(f, &f->at, &limits);
@@ -205,6 +211,8 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                               .s2_high = limits.box.s2_high,
                               .l_low = limits.box.l_low,
                               .l_high = limits.box.l_high,
+                              .integrate = s->integrate,
+                              .width = gpc_fitting_width(f),
                               .worthless = s->worthless,
                               .tol = fmax(1e-2, s->tol),
                               .max_passes = s->max_passes,
@@ -284,10 +292,14 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   status = optimise(&f, 0, -INFINITY, &optimiser);
   if (status != GPC_OK && status != GPC_NOT_CONVERGED)
     return status;
-  gpc_fitting_describe(&f, &optimiser, &sample);
+  if (settings->integrate && !joins_effects(&f))
+    gpc_fitting_average(&f, &optimiser);
   const gpc_status effects = add_effects(&f, &optimiser);
   if (effects != GPC_OK)
     return effects;
+  if (settings->integrate && joins_effects(&f) && !result->effects.kept)
+    gpc_fitting_average(&f, &optimiser);
+  gpc_fitting_describe(&f, &optimiser, &sample);
   if (settings->freeze && !result->effects.kept && !result->offsets.kept) {
     const gpc_status frozen = freeze(&f, &optimiser);
     if (frozen != GPC_OK)

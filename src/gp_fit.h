@@ -5,6 +5,7 @@
 #define GPC_GP_FIT_H
 
 #include "gp_effects.h"
+#include "gp_mixture.h"
 #include "gp_offsets.h"
 #include "gp_optimise.h"
 #include "gp_stream.h"
@@ -39,10 +40,15 @@ typedef struct {
   const gpc_site *site;               /* rows seen before, or NULL ... */
   double begin_slope;                 /* ... and the slope that they had */
   int freeze; /* is the data term to be frozen, for later rows? */
+  int integrate; /* average over the hyperparameters that are estimated? */
 } gpc_fit_settings;
 
 typedef struct {
   gpc_params at;
+  int averaged; /* `at` is the mixture, slope_var and slope_cross are its ... */
+  gpc_posterior mixture;
+  gpc_hyper optimum; /* ... and these the hyperparameters and slope of the optimum */
+  double slope, edf; /* edf: m - tr(S) */
   double elbo, promise;
   int passes, passes_floor, steps; /* passes_floor: those of floors not chosen */
   double slope_var, *slope_cross;  /* eq. (26a); 0 where the slope is held */

@@ -58,6 +58,12 @@ gpc_status gpc_start_limits(gpc_fitting *f, const gpc_params *at,
 void gpc_start_hyper(const gpc_fitting *f, gpc_params *at, double start_l[2],
                      gpc_optimise_settings *how);
 
+/* Over the hyperparameters: gp_average.c --------------------------------------------- */
+
+/* The mixture of f->at, the optimum, and its neighbours: result->mixture and
+ * result->averaged; o->there then has its map on the nodes. */
+void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o);
+
 /* What to report: gp_describe.c ------------------------------------------------------ */
 
 /* Fills f->result but for the effects of the classes. */

@@ -73,6 +73,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.site = r_site(r_element_or_null(list, "site"));
   if (s.site)
     s.begin_slope = number(list, "begin_slope");
+  s.integrate = flag(list, "integrate");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");
   return s;
@@ -92,11 +93,17 @@ static void put(SEXP list, const char **names, const char *name, SEXP x) {
   SET_VECTOR_ELT(list, at, x);
 }
 
+/* Hyperparameters of the optimum, where the posterior is an average over others. */
+static SEXP optimum_of(const gpc_hyper *hyper, double slope) {
+  const double values[4] = {hyper->s2, hyper->l, hyper->sn2, slope};
+  return vector_of(4, values);
+}
+
 /* Effects as a list; without any only whether they were kept, and the bounds. */
 static SEXP pack_effects(const gpc_effects_result *r) {
   static const char *names[] = {"kept",  "elbo",     "none",   "passes", "converged",
                                 "hyper", "inducing", "q_mean", "tau",    "effect",
-                                "cov",   "slopes",   "count",  "scale",  ""};
+                                "cov",   "slopes",   "count",  "scale",  "optimum", "edf", ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -112,6 +119,9 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     put(out, names, "count", count);
     for (int b = 0; b < GPC_BLOCKS; b++)
       INTEGER(count)[b] = (int)f->count[b];
+    if (r->averaged)
+      put(out, names, "optimum", optimum_of(&r->optimum, r->slope));
+    put(out, names, "edf", Rf_ScalarReal(r->edf));
     put(out, names, "hyper", vector_of(4, hyper));
     put(out, names, "inducing", vector_of(r->m, r->at.inducing));
     put(out, names, "q_mean", vector_of(r->m, r->at.q_mean));
@@ -154,7 +164,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
       "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
       "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
       "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", "mass",
-      "site", ""};
+      "site",   "optimum",   "edf",         ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};
@@ -171,6 +181,9 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   SEXP q_cov = Rf_allocMatrix(REALSXP, (int)at->m, (int)at->m);
   put(out, names, "q_cov", q_cov);
   memcpy(REAL(q_cov), at->q_cov, at->m * at->m * sizeof(double));
+  if (r->averaged)
+    put(out, names, "optimum", optimum_of(&r->optimum, r->slope));
+  put(out, names, "edf", Rf_ScalarReal(r->edf));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
   put(out, names, "hyper", vector_of(4, hyper));
   put(out, names, "inducing", vector_of(at->m, at->inducing));

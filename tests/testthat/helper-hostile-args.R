@@ -120,7 +120,7 @@ hostile_argument <- function(name) {
     input = c("auto", "probs", "logits"), mean = c("linear", "identity", "log", "auto"),
     class_effects = c("auto", "none", "offset", "matrix"), matrix_classes = list(2, 5, 26, 1, 1e9),
     softmax_classes = list(2, 5, 14, 1, 1e9), covariance = c("full", "diag"), center = c(TRUE, FALSE), floor = c(1e-3, 1e-8, 0.4, 0.6, 1e-300),
-    inducing = list(2, 5, 16, 40, c(-1, 0, 1), c(0, 1e10), c(1, 1), 1001, c(1e300, -1e300)), optimize_inducing = c(TRUE, FALSE),
+    inducing = list(2, 5, 16, 40, c(-1, 0, 1), c(0, 1e10), c(1, 1), 1001, c(1e300, -1e300)), optimize_inducing = c(TRUE, FALSE), integrate = c(TRUE, FALSE),
     hyper = list(c(variance = 1), c(lengthscale = 1), c(lengthscale = 1e-5), c(noise = 0), c(slope = 1), c(slope = -1),
       c(variance = 1e300), c(variance = 1e-300), c(lengthscale = 1e10), list(slope = 2, noise = 1), c(offset = 1), c(offset = 1e-300), c(matrix = 1e90), c(matrix = 0.1, softmax = 1), c(1, 2), c(a = 1),
       c(variance = NA), c(noise = 1e300), list(variance = "a"), list(variance = list(1)), c(slope = 1e300)),

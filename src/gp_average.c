@@ -1,0 +1,144 @@
+/* gp_average.c: the process alone averaged over its hyperparameters (gp_fitting.h,
+ * gp_mixture.h). */
+#include "gp_fitting.h"
+#include "gp_inner.h"
+#include "linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_GAIN 0.5   /* nats that the pass at a point may promise beyond its bound */
+#define NODES_PER_L 4.0 /* to the shortest lengthscale that is looked at */
+
+/* Who looks at points: passes in slots, and room for the surrogate. */
+typedef struct {
+  gpc_optimiser *o;
+  gpc_visit slot[GPC_MIXTURE_SLOTS];
+  gpc_params point;
+  gpc_inner inner;
+  double *work, *cross; /* of `inner`; [m] */
+} looking;
+
+/* The best m, slope and S for t->point's hyperparameters, by the pass v. */
+static gpc_status solve(looking *t, const gpc_visit *v, double *elbo) {
+  const gpc_surrogate sur = gpc_visit_surrogate(t->o->visitor, v);
+  double value;
+  t->point.slope = v->at.slope;
+  gpc_status status = gpc_inner_solve(&sur, &t->inner, &t->point, &value);
+  if (status != GPC_OK)
+    return status;
+  gpc_inner_cov(&t->inner, &t->point);
+  *elbo = v->elbo + value - v->value;
+  return GPC_OK;
+}
+
+static gpc_status look(void *self, int from, int to, double s2, double l,
+                       gpc_posterior *out) {
+  looking *t = self;
+  const size_t m = t->point.m, size = m + out->slopes;
+  gpc_visit *v = &t->slot[from];
+  double elbo;
+  gpc_params_copy(&v->at, &t->point);
+  t->point.hyper.s2 = s2;
+  t->point.hyper.l = l;
+  gpc_status status = solve(t, v, &elbo);
+  if (status == GPC_OK && to >= 0) { /* a pass there, and what it says */
+    t->slot[to].nodes = v->nodes;
+    gpc_params_copy(&t->point, &t->slot[to].at);
+    v = &t->slot[to];
+    t->o->progress.passes++;
+    gpc_call_poll(t->o->poll, t->o->poll_data);
+    status = gpc_visit_make(t->o->visitor, 0, v);
+    if (status == GPC_OK)
+      status = solve(t, v, &elbo);
+    elbo = fmin(elbo, v->elbo + MOST_GAIN);
+  }
+  if (status != GPC_OK)
+    return status;
+  gpc_params_copy(&t->point, &out->at);
+  gpc_visit there = *v;
+  there.at = t->point;
+  const double var = out->slopes ? gpc_visit_slope(t->o->visitor, &there, t->cross) : 0.0;
+  for (size_t c = 0; c < m; c++) {
+    for (size_t r = 0; r < m; r++)
+      out->cov[r + size * c] = t->point.q_cov[r + m * c] +
+                               var * (out->slopes ? t->cross[r] * t->cross[c] : 0.0);
+    if (out->slopes)
+      out->cov[m + size * c] = out->cov[c + size * m] = var * t->cross[c];
+  }
+  if (out->slopes)
+    out->cov[m + size * m] = var;
+  out->value = elbo + (out->slopes ? 0.5 * log(var) : 0.0);
+  return out->slopes && !(var > 0.0) ? GPC_NOT_FINITE : GPC_OK;
+}
+
+/* psi on the nodes of v := the map of v->at. */
+static gpc_status set_psi(const gpc_fitting *f, const gpc_optimiser *o, gpc_visit *v) {
+  const size_t g = v->nodes->g, m = v->at.m;
+  const gpc_prior prior = gpc_params_prior(&v->at, &o->visitor->prior);
+  void *mark = f->memory->mark(f->memory->self);
+  double *a = gpc_get_doubles(f->memory, g * m), *rho = gpc_get_doubles(f->memory, g);
+  gpc_basis basis = {.m = m,
+                     .w = v->at.inducing,
+                     .hyper = v->at.hyper,
+                     .chol = gpc_get_doubles(f->memory, m * m)};
+  gpc_status status = gpc_basis_factor(&basis);
+  if (status == GPC_OK) {
+    gpc_basis_eval(&basis, g, v->nodes->z, a, rho);
+    gpc_gemm(0, 0, g, 1, m, 1.0, a, v->at.q_mean, 0.0, v->psi);
+    gpc_prior_add_smooth(&prior, g, v->nodes->z, v->psi);
+  }
+  f->memory->release(f->memory->self, mark);
+  return status;
+}
+
+/* The optimum once more, on nodes for the shortest lengthscale. */
+static gpc_status begin(gpc_fitting *f, gpc_optimiser *o, double l_low, looking *t) {
+  const size_t m = f->at.m;
+  memset(t, 0, sizeof *t);
+  t->o = o;
+  t->slot[0].nodes = gpc_ruler_nodes(o->visitor->ruler, l_low / NODES_PER_L);
+  if (!t->slot[0].nodes)
+    return GPC_TOO_COARSE;
+  for (size_t i = 0; i < GPC_MIXTURE_SLOTS; i++)
+    t->slot[i].at = gpc_params_get(f->memory, m);
+  const size_t g = t->slot[0].nodes->g;
+  t->point = gpc_params_get(f->memory, m);
+  t->cross = gpc_get_doubles(f->memory, m);
+  t->work = gpc_get_doubles(f->memory, gpc_inner_work(g, m));
+  gpc_inner_carve(g, m, t->work, &t->inner);
+  gpc_params_copy(&f->at, &t->slot[0].at);
+  o->progress.passes++;
+  return gpc_visit_make(o->visitor, 0, &t->slot[0]);
+}
+
+void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
+  gpc_optimise_settings limits = {.tol = f->settings->tol};
+  looking t;
+  gpc_start_limits(f, &f->at, &limits);
+  const gpc_trust_box *box = &limits.box;
+  const gpc_mixture_looker looker = {.self = &t, .look = look};
+  const gpc_mixture_settings how = {.best = f->at.hyper,
+                                    .s2_free = box->s2_free,
+                                    .l_free = box->l_free,
+                                    .width = gpc_fitting_width(f),
+                                    .l_low = box->l_low,
+                                    .l_high = box->l_high,
+                                    .memory = f->memory};
+  gpc_posterior *mixture = &f->result->mixture;
+  int points;
+  if (f->now.flat || (!box->s2_free && !box->l_free))
+    return;
+  *mixture = gpc_posterior_get(f->memory, f->at.m, o->visitor->slope_free ? 1 : 0, 0);
+  memcpy(mixture->at.inducing, f->at.inducing, f->at.m * sizeof(double));
+  mixture->at.slope = f->at.slope;
+  if (begin(f, o, box->l_low, &t) != GPC_OK ||
+      gpc_mixture_make(&looker, &how, mixture, &points) != GPC_OK)
+    return;
+  if (o->visitor->slope_free)
+    mixture->at.slope =
+        fmin(fmax(mixture->at.slope, o->visitor->slope_low), o->visitor->slope_high);
+  o->there = t.slot[0];
+  gpc_params_copy(&mixture->at, &o->there.at);
+  f->result->averaged = set_psi(f, o, &o->there) == GPC_OK;
+}

@@ -1,0 +1,158 @@
+/* gp_joint_average.c: see gp_joint_average.h. */
+#include "gp_joint_average.h"
+#include "linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_EFFECTS 200 /* beyond this a point is dear, and only sigma is varied */
+#define MOST_GAIN 0.5    /* nats that the pass at a point may promise beyond its bound */
+
+gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
+                                const gpc_joint_pass *pass, double slope_sd, double *work,
+                                double *cov) {
+  const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
+  const size_t x = m + (joint->slope_free ? 1 : 0), size = x + e;
+  const gpc_memory *memory = joint->memory;
+  void *mark = memory->mark(memory->self);
+  double *a = gpc_get_doubles(memory, g * (m + 1)), *rho = gpc_get_doubles(memory, g);
+  double *ha = gpc_get_doubles(memory, g * (m + 1)), *xx = gpc_get_doubles(memory, x * x);
+  double *xe = gpc_get_doubles(memory, x * e), *q = cov;
+  gpc_basis basis = {.m = m,
+                     .w = point->at.inducing,
+                     .hyper = point->at.hyper,
+                     .chol = gpc_get_doubles(memory, m * m)};
+  gpc_status status = gpc_basis_factor(&basis);
+  if (status == GPC_OK) {
+    gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
+    memcpy(a + g * m, joint->nodes->z, g * sizeof(double));
+    gpc_symm(g, x, pass->hcc, a, ha);
+    gpc_gemm(1, 0, x, x, g, 1.0, a, ha, 0.0, xx);
+    gpc_gemm(1, 0, x, e, g, 1.0, a, pass->hce, 0.0, xe);
+    for (size_t j = 0; j < size; j++) {
+      for (size_t i = j; i < size; i++)
+        q[i + size * j] = i < x   ? xx[i + x * j]
+                          : j < x ? xe[j + x * (i - x)]
+                                  : pass->hee[i - x + e * (j - x)];
+      double sd = 1.0; /* of the prior */
+      if (j >= x)
+        sd =
+            point->tau[gpc_features_block(&joint->features, (j - x) % joint->features.r)];
+      else if (j == m)
+        sd = slope_sd;
+      q[j + size * j] += 1.0 / (sd * sd);
+    }
+    status = gpc_chol_large(size, q);
+  }
+  if (status == GPC_OK) {
+    gpc_lower_inverse(size, q, work);
+    gpc_inverse_from_lower(size, work, cov);
+  }
+  memory->release(memory->self, mark);
+  return status;
+}
+
+/* Who looks at points: passes in slots, and room for the surrogate. */
+typedef struct {
+  gpc_joint *joint;
+  const gpc_joint_average_settings *settings;
+  gpc_joint_point at[GPC_MIXTURE_SLOTS], point;
+  gpc_joint_pass pass[GPC_MIXTURE_SLOTS];
+  int there[GPC_MIXTURE_SLOTS]; /* room has been got */
+  struct gpc_joint_solution *solution;
+  double *pi, *work, h[2 + GPC_BLOCKS];
+  int *passes;
+} looking;
+
+static void get_slot(looking *t, int i) {
+  if (t->there[i])
+    return;
+  gpc_joint_point_get(t->joint, &t->at[i]);
+  gpc_joint_pass_get(t->joint, &t->pass[i]);
+  t->pass[i].pi = t->pi;
+  t->there[i] = 1;
+}
+
+/* The best m, e, slope and S for the hyperparameters h, by the pass in slot i. */
+static gpc_status solve(looking *t, int i, double *elbo) {
+  gpc_joint_surrogate sur = {.joint = t->joint,
+                             .pass = &t->pass[i],
+                             .from = &t->at[i],
+                             .to = &t->point,
+                             .mean_scale = 1.0,
+                             .solution = t->solution};
+  gpc_status status = gpc_joint_value(&sur, t->h, elbo);
+  if (status != GPC_OK)
+    return status;
+  gpc_joint_cov(&sur);
+  *elbo += gpc_joint_constant(&t->pass[i]);
+  return GPC_OK;
+}
+
+static gpc_status look(void *self, int from, int to, double s2, double l,
+                       gpc_posterior *out) {
+  looking *t = self;
+  const gpc_joint *joint = t->joint;
+  double elbo;
+  gpc_params_copy(&t->at[from].at, &t->point.at);
+  t->h[0] = log(s2);
+  t->h[1] = log(l);
+  gpc_status status = solve(t, from, &elbo);
+  if (status == GPC_OK && to >= 0) { /* a pass there, and what it says */
+    get_slot(t, to);
+    gpc_joint_point_copy(joint, &t->point, &t->at[to]);
+    gpc_call_poll(t->settings->poll, t->settings->poll_data);
+    status = gpc_joint_visit(t->joint, &t->at[to], &t->pass[to]);
+    ++*t->passes;
+    from = to;
+    if (status == GPC_OK)
+      status = solve(t, from, &elbo);
+    elbo = fmin(elbo, t->at[to].elbo + MOST_GAIN);
+  }
+  if (status == GPC_OK)
+    status = gpc_joint_covariance(joint, &t->point, &t->pass[from], t->settings->slope,
+                                  t->work, out->cov);
+  if (status != GPC_OK)
+    return status;
+  gpc_params_copy(&t->point.at, &out->at);
+  memcpy(out->effect, t->point.effect, joint->e * sizeof(double));
+  const size_t m = joint->m, size = m + out->slopes + joint->e;
+  out->value = elbo + (out->slopes ? 0.5 * log(out->cov[m + size * m]) : 0.0);
+  return isfinite(out->value) ? GPC_OK : GPC_NOT_FINITE;
+}
+
+gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings *settings,
+                             const gpc_joint_point *best, double *pi, int *passes,
+                             gpc_posterior *mixture) {
+  const gpc_mixture_settings how = {.best = best->at.hyper,
+                                    .s2_free = settings->s2_free,
+                                    .l_free =
+                                        settings->l_free && joint->e <= MOST_EFFECTS,
+                                    .width = settings->width,
+                                    .l_low = settings->l_low,
+                                    .l_high = settings->l_high,
+                                    .memory = joint->memory};
+  looking t = {.joint = joint, .settings = settings, .pi = pi, .passes = passes};
+  const gpc_mixture_looker looker = {.self = &t, .look = look};
+  const size_t size = joint->m + 1 + joint->e;
+  int points;
+  t.solution = gpc_joint_begin(joint);
+  t.work = gpc_get_doubles(joint->memory, size * size);
+  gpc_joint_point_get(joint, &t.point);
+  gpc_joint_point_copy(joint, best, &t.point);
+  gpc_joint_get_h(joint, best, t.h);
+  get_slot(&t, 0);
+  gpc_joint_point_copy(joint, best, &t.at[0]);
+  gpc_status status = gpc_joint_visit(joint, &t.at[0], &t.pass[0]);
+  ++*passes;
+  if (status != GPC_OK)
+    return status;
+  *mixture =
+      gpc_posterior_get(joint->memory, joint->m, joint->slope_free ? 1 : 0, joint->e);
+  memcpy(mixture->at.inducing, best->at.inducing, joint->m * sizeof(double));
+  status = gpc_mixture_make(&looker, &how, mixture, &points);
+  if (joint->slope_free)
+    mixture->at.slope =
+        fmin(fmax(mixture->at.slope, joint->slope_low), joint->slope_high);
+  return status;
+}

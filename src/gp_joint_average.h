@@ -1,0 +1,31 @@
+/* gp_joint_average.h: the process and the effects of the classes averaged over the
+ * hyperparameters of the process (gp_mixture.h). */
+#ifndef GPC_GP_JOINT_AVERAGE_H
+#define GPC_GP_JOINT_AVERAGE_H
+
+#include "gp_joint.h"
+#include "gp_mixture.h"
+
+typedef struct {
+  int s2_free, l_free;
+  double width, l_low, l_high;
+  double slope; /* of temperature scaling: standard deviation of the slope's prior */
+  gpc_poll poll;
+  void *poll_data;
+} gpc_joint_average_settings;
+
+/* Covariance [size x size] of (m, slope, e), eq. (33), size = m + 1 + e, or m + e where
+ * the slope is held: the curvature of a pass at the hyperparameters of a point, with a
+ * normal prior of the slope. work [size x size]. */
+gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
+                                const gpc_joint_pass *pass, double slope_sd, double *work,
+                                double *cov);
+
+/* The mixture about the optimum `best`, which is visited once more. pi [n x k] is where
+ * the tilting begins. *passes counts on. GPC_OK, or what went wrong: then there is no
+ * mixture. */
+gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings *settings,
+                             const gpc_joint_point *best, double *pi, int *passes,
+                             gpc_posterior *mixture);
+
+#endif

@@ -1,0 +1,306 @@
+/* gp_mixture.c: see gp_mixture.h. */
+#include "gp_mixture.h"
+#include "linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SIGMA_STEP 1.0   /* of the grid, in log sigma */
+#define L_STEP 0.8       /* and in log l */
+#define LEAST_SIGMA 0.07 /* as good as a line */
+#define MOST_SIGMA 8.0
+#define SURROGATE_SIGMA                                                                  \
+  0.3                   /* below this a surrogate of a larger sigma is to be trusted */
+#define START_SIGMA 0.6 /* where the optimum is a line */
+#define START_L 7.0     /* fractions of the width */
+#define COUNTS 2.5      /* nats below the best point: no more is looked at */
+#define SPACINGS 2.0    /* lengthscale of the basis */
+
+/* The priors, chosen on simulated truths (bench/validity/intervals.R): */
+#define SIGMA_RATE (1.0 / 3.0)
+#define L_CENTRE 10.0 /* fractions of the width */
+#define L_SD 1.0      /* in log l */
+
+gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,
+                                size_t e) {
+  const size_t size = m + slopes + e;
+  return (gpc_posterior){.at = gpc_params_get(memory, m),
+                         .slopes = slopes,
+                         .e = e,
+                         .effect = gpc_get_doubles(memory, e),
+                         .cov = gpc_get_doubles(memory, size * size)};
+}
+
+double gpc_posterior_slope(const gpc_posterior *posterior, double *cross) {
+  const size_t m = posterior->at.m, size = m + posterior->slopes + posterior->e;
+  memset(cross, 0, m * sizeof(double));
+  if (!posterior->slopes)
+    return 0.0;
+  const double var = posterior->cov[m + size * m];
+  for (size_t i = 0; i < m; i++)
+    cross[i] = posterior->cov[i + size * m] / var;
+  return var;
+}
+
+/* The sum of the components, weights relative to exp(top). */
+typedef struct {
+  const gpc_mixture_looker *looker;
+  const gpc_mixture_settings *settings;
+  gpc_basis basis, point; /* of the result; of a component */
+  gpc_posterior now;
+  double top, total, sigma;   /* sigma: sum of weight sigma */
+  double *origin, *mean, *at; /* [size] sums are about the first component's mean */
+  double *cov, *part;         /* [size x size] */
+  double *tt;                 /* [m x m] (L*^-1 L)' of a component */
+  int points;
+} mixing;
+
+/* Priors ------------------------------------------------------------------------------ */
+
+static double normal_cdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
+
+/* log of the prior's mass about the point sigma, lowest: and all below. */
+static double sigma_mass(const gpc_mixture_settings *s, double sigma, int lowest) {
+  const double half = exp(0.5 * SIGMA_STEP), rate = SIGMA_RATE;
+  if (!s->s2_free)
+    return 0.0;
+  return log(exp(lowest ? 0.0 : -rate * sigma / half) - exp(-rate * sigma * half));
+}
+
+static double l_mass(const gpc_mixture_settings *s, double l) {
+  if (!s->l_free)
+    return 0.0;
+  const double u = log(l * L_CENTRE / s->width), half = 0.5 * L_STEP;
+  return log(normal_cdf((u + half) / L_SD) - normal_cdf((u - half) / L_SD) + 1e-300);
+}
+
+/* Components -------------------------------------------------------------------------- */
+
+/* tt := (L*^-1 L)', which takes whitened values of one basis to the other. */
+static void set_change(const gpc_basis *from, const gpc_basis *to, double *tt) {
+  const size_t m = from->m;
+  for (size_t c = 0; c < m; c++)
+    for (size_t r = 0; r < m; r++)
+      tt[r + m * c] = c >= r ? from->chol[c + m * r] : 0.0;
+  gpc_solve_rows(m, m, to->chol, tt);
+}
+
+/* x [size x n], whose first m rows are whitened values, to the other basis. */
+static void change(size_t m, size_t size, size_t n, const double *tt, const double *x,
+                   double *out) {
+  for (size_t c = 0; c < n; c++) {
+    gpc_gemm(1, 0, m, 1, m, 1.0, tt, x + size * c, 0.0, out + size * c);
+    memcpy(out + size * c + m, x + size * c + m, (size - m) * sizeof(double));
+  }
+}
+
+static void transpose(size_t n, double *a) {
+  for (size_t c = 0; c < n; c++)
+    for (size_t r = 0; r < c; r++) {
+      const double swap = a[r + n * c];
+      a[r + n * c] = a[c + n * r];
+      a[c + n * r] = swap;
+    }
+}
+
+/* mean [size] and cov of a posterior in the other basis; work [size x size]. */
+static void change_posterior(const gpc_posterior *from, const double *tt, double *mean,
+                             double *work, double *cov) {
+  const size_t m = from->at.m, size = m + from->slopes + from->e;
+  memcpy(work, from->at.q_mean, m * sizeof(double));
+  if (from->slopes)
+    work[m] = from->at.slope;
+  memcpy(work + m + from->slopes, from->effect, from->e * sizeof(double));
+  change(m, size, 1, tt, work, mean);
+  change(m, size, size, tt, from->cov, work);
+  transpose(size, work);
+  change(m, size, size, tt, work, cov);
+}
+
+static void get_room(const gpc_posterior *out, mixing *f) {
+  const gpc_memory *memory = f->settings->memory;
+  const size_t m = out->at.m, size = m + out->slopes + out->e;
+  f->now = gpc_posterior_get(memory, m, out->slopes, out->e);
+  f->basis = (gpc_basis){.m = m, .chol = gpc_get_doubles(memory, m * m)};
+  f->point = (gpc_basis){.m = m, .chol = gpc_get_doubles(memory, m * m)};
+  f->origin = gpc_get_doubles(memory, size);
+  f->mean = gpc_get_doubles(memory, size);
+  f->at = gpc_get_doubles(memory, size);
+  f->cov = gpc_get_doubles(memory, size * size);
+  f->part = gpc_get_doubles(memory, 2 * size * size);
+  f->tt = gpc_get_doubles(memory, m * m);
+  f->top = -INFINITY;
+  memset(f->mean, 0, size * sizeof(double));
+  memset(f->cov, 0, size * size * sizeof(double));
+}
+
+/* f->now added with weight exp(value). */
+static void add(mixing *f, double value) {
+  const gpc_posterior *now = &f->now;
+  const size_t size = now->at.m + now->slopes + now->e;
+  double *cov = f->part + size * size;
+  if (value < f->top - 2.0 * COUNTS)
+    return;
+  f->point.w = now->at.inducing;
+  f->point.hyper = now->at.hyper;
+  if (gpc_basis_factor(&f->point) != GPC_OK)
+    return;
+  set_change(&f->point, &f->basis, f->tt);
+  change_posterior(now, f->tt, f->at, f->part, cov);
+  if (!f->points)
+    memcpy(f->origin, f->at, size * sizeof(double));
+  double weight = 1.0, rest = 1.0;
+  if (value > f->top) {
+    rest = exp(f->top - value);
+    f->top = value;
+  } else {
+    weight = exp(value - f->top);
+  }
+  f->total = rest * f->total + weight;
+  f->sigma = rest * f->sigma + weight * sqrt(now->at.hyper.s2);
+  for (size_t c = 0; c < size; c++)
+    f->at[c] -= f->origin[c];
+  for (size_t c = 0; c < size; c++) {
+    f->mean[c] = rest * f->mean[c] + weight * f->at[c];
+    for (size_t r = 0; r < size; r++)
+      f->cov[r + size * c] = rest * f->cov[r + size * c] +
+                             weight * (cov[r + size * c] + f->at[r] * f->at[c]);
+  }
+  f->points++;
+}
+
+/* The grid ---------------------------------------------------------------------------- */
+
+/* One point: looked at from slot `from`, by a pass in slot `to` (-1: none), and added.
+ * Returns the logarithm of its weight, -INFINITY if there is none. */
+static double visit(mixing *f, int from, int to, double sigma, double l, int lowest) {
+  const double mass = sigma_mass(f->settings, sigma, lowest) + l_mass(f->settings, l);
+  if (f->looker->look(f->looker->self, from, to, sigma * sigma, l, &f->now) != GPC_OK)
+    return -INFINITY;
+  add(f, f->now.value + mass);
+  return f->now.value + mass;
+}
+
+/* All sigma for one l, whose pass at sigma is in slot `row` already, with weight `here`.
+ * Returns the largest weight. */
+static double walk_sigma(mixing *f, int row, double sigma, double l, double here) {
+  const double step = exp(SIGMA_STEP);
+  double best = here;
+  if (!f->settings->s2_free)
+    return best;
+  int from = row, to = 4;
+  for (double s = sigma * step; s < MOST_SIGMA; s *= step) { /* upwards */
+    const double value = visit(f, from, to, s, l, 0);
+    best = fmax(best, value);
+    if (value < f->top - COUNTS)
+      break;
+    from = to;
+    to = 9 - to; /* 4 and 5 */
+  }
+  from = row;
+  to = 4;
+  for (double s = sigma / step; s * step > LEAST_SIGMA; s /= step) { /* downwards */
+    const int pass = s > SURROGATE_SIGMA, lowest = s <= LEAST_SIGMA;
+    const double value = visit(f, from, pass ? to : -1, s, l, lowest);
+    best = fmax(best, value);
+    if (value < f->top - COUNTS)
+      break;
+    if (pass) {
+      from = to;
+      to = 9 - to;
+    }
+  }
+  return best;
+}
+
+/* All lengthscales on one side of that in slot 1. */
+static void walk_l(mixing *f, double sigma, double l, double factor) {
+  const gpc_mixture_settings *s = f->settings;
+  int from = 1, to = 2;
+  for (l *= factor; l >= s->l_low && l <= fmin(s->l_high, s->width); l *= factor) {
+    const double here = visit(f, from, to, sigma, l, sigma <= LEAST_SIGMA);
+    if (here == -INFINITY || walk_sigma(f, to, sigma, l, here) < f->top - COUNTS)
+      break;
+    from = to;
+    to = 5 - to; /* 2 and 3 */
+  }
+}
+
+static gpc_status set_basis(mixing *f, const double *inducing) {
+  const gpc_mixture_settings *s = f->settings;
+  double low = INFINITY, high = -INFINITY;
+  for (size_t i = 0; i < f->basis.m; i++) {
+    low = fmin(low, inducing[i]);
+    high = fmax(high, inducing[i]);
+  }
+  f->basis.w = inducing;
+  f->basis.hyper = s->best;
+  if (s->l_free)
+    f->basis.hyper.l = SPACINGS * (high - low) / ((double)f->basis.m - 1.0);
+  if (s->s2_free)
+    f->basis.hyper.s2 = fmin(fmax(s->best.s2, 0.1), 10.0);
+  return gpc_basis_factor(&f->basis);
+}
+
+/* The result, with the variance that the components have on average. */
+static gpc_status finish(mixing *f, gpc_posterior *out) {
+  const size_t m = out->at.m, size = m + out->slopes + out->e;
+  for (size_t c = 0; c < size; c++)
+    f->mean[c] /= f->total;
+  for (size_t c = 0; c < size; c++)
+    for (size_t r = 0; r < size; r++)
+      f->now.cov[r + size * c] =
+          f->cov[r + size * c] / f->total - f->mean[r] * f->mean[c];
+  for (size_t c = 0; c < size; c++)
+    f->mean[c] += f->origin[c];
+  memcpy(f->now.at.q_mean, f->mean, m * sizeof(double));
+  if (out->slopes)
+    f->now.at.slope = f->mean[m];
+  memcpy(f->now.effect, f->mean + m + out->slopes, out->e * sizeof(double));
+  f->point.hyper = f->basis.hyper;
+  f->point.w = f->basis.w;
+  if (f->settings->s2_free)
+    f->point.hyper.s2 = f->sigma / f->total * (f->sigma / f->total);
+  gpc_status status = gpc_basis_factor(&f->point);
+  if (status != GPC_OK)
+    return status;
+  set_change(&f->basis, &f->point, f->tt);
+  change_posterior(&f->now, f->tt, f->at, f->part, out->cov);
+  out->at.hyper = f->point.hyper;
+  out->at.slope = f->now.at.slope;
+  memcpy(out->at.inducing, f->basis.w, m * sizeof(double));
+  memcpy(out->at.q_mean, f->at, m * sizeof(double));
+  memcpy(out->effect, f->now.effect, out->e * sizeof(double));
+  const double var = gpc_posterior_slope(out, f->at);
+  for (size_t c = 0; c < m; c++)
+    for (size_t r = 0; r < m; r++)
+      out->at.q_cov[r + m * c] = out->cov[r + size * c] - var * f->at[r] * f->at[c];
+  return GPC_OK;
+}
+
+gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
+                            const gpc_mixture_settings *settings, gpc_posterior *out,
+                            int *points) {
+  mixing f = {.looker = looker, .settings = settings};
+  double sigma = sqrt(settings->best.s2), l = settings->best.l;
+  get_room(out, &f);
+  gpc_status status = set_basis(&f, out->at.inducing);
+  if (status == GPC_OK) {
+    if (settings->s2_free && sigma < 2.0 * LEAST_SIGMA) {
+      sigma = START_SIGMA;
+      if (settings->l_free)
+        l = fmin(fmax(settings->width / START_L, settings->l_low), settings->l_high);
+    }
+    if (settings->l_free)
+      l = fmin(l, settings->width);
+    const double here = visit(&f, 0, 1, sigma, l, 0);
+    walk_sigma(&f, 1, sigma, l, here);
+    if (settings->l_free) {
+      walk_l(&f, sigma, l, exp(L_STEP));
+      walk_l(&f, sigma, l, exp(-L_STEP));
+    }
+    *points = f.points;
+    status = f.points ? finish(&f, out) : GPC_NOT_PD;
+  }
+  return status;
+}

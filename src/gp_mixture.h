@@ -1,0 +1,59 @@
+/* gp_mixture.h: the posterior averaged over the hyperparameters of the process.
+ *
+ * Points of a grid in (log sigma, log l), sigma^2 = s2, about the optimum are weighted by
+ * the bound, by what it leaves open of the slope, and by weak priors:
+ *
+ *   weight = exp(ELBO) sd(slope) p(sigma) p(l),
+ *   sigma ~ Exp(1/3),   log l ~ N(log(width / 10), 1)                          eq. (35)
+ *
+ * the smallest sigma standing for the line. The mixture of their posteriors is made one
+ * Gaussian with the same mean and covariance, eq. (36), in the whitened coordinates of
+ * one basis, whose lengthscale is short enough for every component to be interpolated
+ * from its values at the inducing inputs. */
+#ifndef GPC_GP_MIXTURE_H
+#define GPC_GP_MIXTURE_H
+
+#include "gp_params.h"
+
+/* The posterior for one pair of hyperparameters: of (m, slope, e), the slope where it is
+ * estimated (slopes = 1), e effects of the classes where there are any. */
+typedef struct {
+  gpc_params at; /* hyper, slope, inducing, q_mean; q_cov: of m given the slope */
+  size_t slopes, e;
+  double *effect; /* [e] */
+  double *cov;    /* [size x size], size = m + slopes + e */
+  double value;   /* ELBO + log sd(slope) */
+} gpc_posterior;
+
+gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,
+                                size_t e);
+
+/* The variance of the slope, and in cross [m] how m moves by a unit of it; 0 and zeros
+ * where it is held. */
+double gpc_posterior_slope(const gpc_posterior *posterior, double *cross);
+
+/* Who looks at a point. Passes over the data are kept in slots, and a point is looked at
+ * by the surrogate of the pass in slot `from`; with `to` other than -1 a pass is made
+ * there first, and kept in slot `to`. Slot 0 is the optimum. */
+#define GPC_MIXTURE_SLOTS 6
+typedef struct {
+  void *self;
+  gpc_status (*look)(void *self, int from, int to, double s2, double l,
+                     gpc_posterior *out);
+} gpc_mixture_looker;
+
+typedef struct {
+  gpc_hyper best; /* of the optimum */
+  int s2_free, l_free;
+  double width; /* of the bulk of the scores */
+  double l_low, l_high;
+  const gpc_memory *memory;
+} gpc_mixture_settings;
+
+/* The mixture as one posterior; memory for `out` is there. *points: how many components
+ * it has. GPC_NOT_PD if no point could be looked at. */
+gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
+                            const gpc_mixture_settings *settings, gpc_posterior *out,
+                            int *points);
+
+#endif

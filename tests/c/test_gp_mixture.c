@@ -1,0 +1,180 @@
+/* The mixture over hyperparameters: made-up components whose mixture is known. */
+#include "cmemory.h"
+#include "ctest.h"
+#include "gp_mixture.h"
+#include "linalg.h"
+
+#define M 8
+#define SIZE (M + 2) /* a slope and one effect */
+
+/* Components: values u at the inducing inputs, the slope and an effect with a given mean
+ * and covariance, which may depend on the hyperparameters. */
+typedef struct {
+  double inducing[M];
+  int looks, passes;
+  double peak_s2, peak_l; /* a component that outweighs all others; 0: none */
+  int split;              /* two kinds of components, by l */
+} made_up;
+
+static double mean_of(const made_up *t, size_t i, double l) {
+  const double own = i < M ? sin(0.5 * t->inducing[i]) : i == M ? 0.8 : -0.3;
+  return t->split && l > 3.0 ? -own : own;
+}
+
+static double cov_of(size_t i, size_t j) { return (i == j ? 0.3 : 0.0) + 0.1; }
+
+static double fall(double x, double at) { return 400.0 * fabs(log(x / at)); }
+
+/* a := L^-1 a for the first M of SIZE entries. */
+static void whiten(const gpc_basis *basis, double *a) {
+  gpc_solve_rows(1, M, basis->chol, a);
+}
+
+static gpc_status look(void *self, int from, int to, double s2, double l,
+                       gpc_posterior *out) {
+  made_up *t = self;
+  double chol[M * M], x[SIZE], half[SIZE * SIZE];
+  gpc_basis basis = {.m = M, .w = t->inducing, .hyper = {s2, l, 1e-6}, .chol = chol};
+  CHECK(from >= 0 && from < GPC_MIXTURE_SLOTS && to < GPC_MIXTURE_SLOTS && from != to);
+  t->looks++;
+  t->passes += to >= 0;
+  CHECK(gpc_basis_factor(&basis) == GPC_OK);
+  for (size_t i = 0; i < SIZE; i++)
+    x[i] = mean_of(t, i, l);
+  whiten(&basis, x);
+  memcpy(out->at.q_mean, x, M * sizeof(double));
+  memcpy(out->at.inducing, t->inducing, sizeof t->inducing);
+  out->at.hyper = basis.hyper;
+  out->at.slope = x[M];
+  out->effect[0] = x[M + 1];
+  for (size_t j = 0; j < SIZE; j++) { /* columns, then rows */
+    for (size_t i = 0; i < SIZE; i++)
+      half[i + SIZE * j] = cov_of(i, j);
+    whiten(&basis, half + SIZE * j);
+  }
+  for (size_t j = 0; j < SIZE; j++) {
+    for (size_t i = 0; i < SIZE; i++)
+      out->cov[i + SIZE * j] = half[j + SIZE * i];
+    whiten(&basis, out->cov + SIZE * j);
+  }
+  out->value = 0.0;
+  if (t->peak_l > 0.0)
+    out->value = -fall(s2, t->peak_s2) - fall(l, t->peak_l);
+  return GPC_OK;
+}
+
+static void begin(made_up *t, gpc_posterior *out, gpc_mixture_settings *how) {
+  memset(t, 0, sizeof *t);
+  for (size_t i = 0; i < M; i++)
+    t->inducing[i] = -4.0 + 8.0 * (double)i / (M - 1.0);
+  *out = gpc_posterior_get(&cmemory, M, 1, 1);
+  memcpy(out->at.inducing, t->inducing, sizeof t->inducing);
+  *how = (gpc_mixture_settings){.best = {0.7, 1.9, 1e-6},
+                                .s2_free = 1,
+                                .l_free = 1,
+                                .width = 8.0,
+                                .l_low = 1.0,
+                                .l_high = 32.0,
+                                .memory = &cmemory};
+}
+
+/* Values at the inducing inputs, slope and effect of the result: mean and covariance. */
+static void unwhiten(const gpc_posterior *p, double *mean, double *cov) {
+  double chol[M * M], b[SIZE * SIZE] = {0}, part[SIZE * SIZE], x[SIZE];
+  gpc_basis basis = {.m = M, .w = p->at.inducing, .hyper = p->at.hyper, .chol = chol};
+  CHECK(gpc_basis_factor(&basis) == GPC_OK);
+  for (size_t i = 0; i < SIZE; i++)
+    for (size_t j = 0; j < SIZE; j++)
+      b[i + SIZE * j] = i < M && j < M ? (i >= j ? chol[i + M * j] : 0.0) : i == j;
+  memcpy(x, p->at.q_mean, M * sizeof(double));
+  x[M] = p->at.slope;
+  x[M + 1] = p->effect[0];
+  gpc_gemm(0, 0, SIZE, 1, SIZE, 1.0, b, x, 0.0, mean);
+  gpc_gemm(0, 0, SIZE, SIZE, SIZE, 1.0, b, p->cov, 0.0, part);
+  gpc_gemm(0, 1, SIZE, SIZE, SIZE, 1.0, part, b, 0.0, cov);
+}
+
+/* One and the same distribution of functions in many bases stays what it is. */
+static void test_same(void) {
+  made_up t;
+  gpc_posterior out;
+  gpc_mixture_settings how;
+  double mean[SIZE], cov[SIZE * SIZE], cross[M];
+  int points = 0;
+  begin(&t, &out, &how);
+  const gpc_mixture_looker looker = {.self = &t, .look = look};
+  CHECK(gpc_mixture_make(&looker, &how, &out, &points) == GPC_OK);
+  CHECK(points > 8 && points <= t.looks);
+  CHECK(t.passes > 0 && t.passes < t.looks); /* small sigmas need no pass */
+  unwhiten(&out, mean, cov);
+  for (size_t i = 0; i < SIZE; i++) {
+    CHECK_NEAR(mean[i], mean_of(&t, i, 1.0), 1e-8);
+    for (size_t j = 0; j < SIZE; j++)
+      CHECK_NEAR(cov[i + SIZE * j], cov_of(i, j), 1e-8);
+  }
+  /* the slope's share, and m given the slope */
+  CHECK_NEAR(gpc_posterior_slope(&out, cross), cov_of(M, M), 1e-10);
+  for (size_t i = 0; i < M; i++)
+    for (size_t j = 0; j < M; j++)
+      CHECK_NEAR(out.at.q_cov[i + M * j],
+                 out.cov[i + SIZE * j] - cov_of(M, M) * cross[i] * cross[j], 1e-9);
+  CHECK_REL(out.at.hyper.l, 2.0 * 8.0 / (M - 1.0), 1e-14);
+  cmemory_end();
+}
+
+/* Components that disagree add to the covariance: mean w a - (1 - w) a, and 4 w (1 - w)
+ * a a' more than each has. */
+static void test_split(void) {
+  made_up t;
+  gpc_posterior out;
+  gpc_mixture_settings how;
+  double mean[SIZE], cov[SIZE * SIZE];
+  int points;
+  begin(&t, &out, &how);
+  t.split = 1;
+  const gpc_mixture_looker looker = {.self = &t, .look = look};
+  CHECK(gpc_mixture_make(&looker, &how, &out, &points) == GPC_OK);
+  unwhiten(&out, mean, cov);
+  const double w = 0.5 * (mean[M] / 0.8 + 1.0);
+  CHECK(w > 0.2 && w < 1.0); /* log l has prior mean log(.8) */
+  for (size_t i = 0; i < SIZE; i++) {
+    CHECK_NEAR(mean[i], (2.0 * w - 1.0) * mean_of(&t, i, 1.0), 1e-8);
+    for (size_t j = 0; j < SIZE; j++)
+      CHECK_NEAR(cov[i + SIZE * j],
+                 cov_of(i, j) +
+                     4.0 * w * (1.0 - w) * mean_of(&t, i, 1.0) * mean_of(&t, j, 1.0),
+                 1e-7);
+  }
+  cmemory_end();
+}
+
+/* A sharp bound leaves one component, that of the optimum, with its variance. */
+static void test_peak(void) {
+  made_up t;
+  gpc_posterior out;
+  gpc_mixture_settings how;
+  int points;
+  begin(&t, &out, &how);
+  t.peak_s2 = 0.7;
+  t.peak_l = 1.9;
+  const gpc_mixture_looker looker = {.self = &t, .look = look};
+  CHECK(gpc_mixture_make(&looker, &how, &out, &points) == GPC_OK);
+  CHECK(points == 1);
+  CHECK_REL(out.at.hyper.s2, 0.7, 1e-12);
+  /* held hyperparameters are those of the result */
+  how.l_free = 0;
+  t.peak_l = 0.0;
+  CHECK(gpc_mixture_make(&looker, &how, &out, &points) == GPC_OK);
+  CHECK(points > 3 && out.at.hyper.l == 1.9);
+  how.s2_free = 0;
+  CHECK(gpc_mixture_make(&looker, &how, &out, &points) == GPC_OK);
+  CHECK(points == 1 && out.at.hyper.s2 == 0.7);
+  cmemory_end();
+}
+
+int main(void) {
+  test_same();
+  test_split();
+  test_peak();
+  return CTEST_END();
+}

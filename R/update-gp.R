@@ -54,6 +54,9 @@ update_fit.calib_gp <- function(object, data, forget) {
     "range", "stream")) {
     object[[name]] <- fit[[name]]
   }
+  # rows that are frozen about one optimum cannot be averaged over others
+  object$integrated <- FALSE
+  object["optimum"] <- object["edf"] <- list(NULL)
   if (!is.null(fit$floor)) object$floor <- fit$floor
   object$slope_sd <- min(sqrt(fit$slope_var), 10 * fit$hyper[["slope"]])
   object$changed <- object$changed + fit$changed

@@ -156,7 +156,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
                      class_effects = c("auto", "none", "offset", "matrix"), monotone = FALSE,
                      mean = c("linear", "identity", "log", "auto"), center = NULL, floor = NULL,
                      covariance = c("full", "diag"), inducing = NULL, optimize_inducing = FALSE,
-                     hyper = NULL, integrate = TRUE, control = gp_control(), ..., threads = 1) {
+                     hyper = NULL, integrate = FALSE, control = gp_control(), ..., threads = 1) {
   check_dots_empty(...)
   class_effects <- check_choice(class_effects, c("auto", "none", "offset", "matrix"), "class_effects")
   spec <- list(

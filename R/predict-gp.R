@@ -33,8 +33,8 @@
 #'
 #' The slope a of the linear prior mean is estimated. Intervals take its uncertainty into account, by
 #' the curvature of the bound (`fit$slope_sd` holds it); without it the intervals of a fit that needs
-#' no more than a temperature would be far too short. Draws do so too.
-#' With `integrate = TRUE` (the default of [calib_gp()]) it is part of the posterior of the map and so of every prediction;
+#' no more than a temperature would be far too short. With `vary_slope = TRUE` draws do so too.
+#' With `integrate = TRUE` it is part of the posterior of the map and so of every prediction;
 #' with `integrate = FALSE` and without class effects probabilities and `"latent"` are those given the slope. An interval is for the calibrated probability itself, that
 #' is, for the map; it does not say what the next label will be.
 #'
@@ -60,7 +60,7 @@
 predict.calib_gp <- function(object, newdata,
                              type = c("prob", "class", "latent", "interval", "draws"),
                              approx = c("delta", "mean", "mc"), n_draws = NULL, level = 0.95,
-                             independent = FALSE, vary_slope = type %in% c("interval", "draws"), ...,
+                             independent = FALSE, vary_slope = type == "interval", ...,
                              prior = NULL, threads = 1) {
   check_dots_empty(...)
   object <- check_object(object)

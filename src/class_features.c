@@ -56,7 +56,7 @@ static void softmax(size_t k, double slope, const double *z, double *p) {
 /* softplus(d) + softplus(-d) - 2 log 2, d = slope (z_2 - z_1): even, 0 at 0. */
 static double even(double d) {
   d = fabs(d);
-  return d + 2.0 * log1p(exp(-d)) - 2.0 * M_LN2;
+  return d + 2.0 * log1p(exp(-d)) - 2.0 * 0.69314718055994530942 /* log 2 */;
 }
 
 void gpc_features_row(const gpc_features *features, double *z, double *work, double *x) {

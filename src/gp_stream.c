@@ -1,6 +1,7 @@
 /* gp_stream.c: see gp_stream.h. */
 #include "gp_stream.h"
 #include "fastexp.h"
+#include "linalg.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,6 +200,51 @@ static void carry(const gpc_site *old, const counting *c) {
   }
 }
 
+/* b, v and W from what a pass has left on the nodes, the old site's knots
+ * among them: a map that is linear between the knots is P f there, so that they become
+ * P'b, P'v and P'W P. */
+static void project(const gpc_memory *memory, const gpc_visit *at, size_t p,
+                    const double *z, double *b, double *v, double *w) {
+  const size_t g = at->nodes->g;
+  double *share = gpc_get_doubles(memory, g), *half = gpc_get_doubles(memory, g * p);
+  int *knot = gpc_get_ints(memory, g);
+  memset(half, 0, g * p * sizeof(double));
+  for (size_t j = 0; j < g; j++) {
+    const size_t low = find(p, z, at->nodes->z[j], &share[j]);
+    const double two[2] = {1.0 - share[j], share[j]};
+    knot[j] = (int)low;
+    for (size_t q = 0; q < 2; q++) {
+      b[low + q] += two[q] * at->b[j];
+      v[low + q] += two[q] * at->stats.v[j];
+      for (size_t i = 0; i < g; i++)
+        half[i + g * (low + q)] += two[q] * at->w[i + g * j];
+    }
+  }
+  for (size_t j = 0; j < p; j++)
+    for (size_t i = 0; i < g; i++) {
+      const size_t low = (size_t)knot[i];
+      w[low + p * j] += (1.0 - share[i]) * half[i + g * j];
+      w[low + 1 + p * j] += share[i] * half[i + g * j];
+    }
+  gpc_symmetrise(p, w);
+}
+
+/* W without what it has of negative curvature: maps with corners at the knots are not
+ * smooth on the scale of the nodes, and interpolation may leave a little. */
+static gpc_status keep_positive(const gpc_memory *memory, size_t p, double *w) {
+  double *vectors = gpc_get_doubles(memory, p * p), *value = gpc_get_doubles(memory, p);
+  double *scaled = gpc_get_doubles(memory, p * p);
+  memcpy(vectors, w, p * p * sizeof(double));
+  const gpc_status status = gpc_eigen(p, vectors, value, gpc_get_doubles(memory, 3 * p));
+  if (status != GPC_OK)
+    return status;
+  for (size_t j = 0; j < p; j++)
+    for (size_t i = 0; i < p; i++)
+      scaled[i + p * j] = vectors[i + p * j] * fmax(value[j], 0.0);
+  gpc_gemm(0, 1, p, p, p, 1.0, scaled, vectors, 0.0, w);
+  return GPC_OK;
+}
+
 gpc_status gpc_site_freeze(gpc_visitor *visitor, const gpc_visit *at, size_t p,
                            const double *z, double *psi, double *b, double *v,
                            double *w) {
@@ -208,7 +254,16 @@ gpc_status gpc_site_freeze(gpc_visitor *visitor, const gpc_visit *at, size_t p,
   gpc_status status = gpc_visit_psi(visitor, at, p, z, psi);
   if (status != GPC_OK)
     return status;
+  memset(b, 0, p * sizeof(double));
+  memset(v, 0, p * sizeof(double));
+  memset(w, 0, p * p * sizeof(double));
   void *mark = memory->mark(memory->self);
+  if (visitor->ruler->rows) { /* many classes: nodes are dense, and rows cost too much */
+    project(memory, at, p, z, b, v, w);
+    status = keep_positive(memory, p, w);
+    memory->release(memory->self, mark);
+    return status;
+  }
   counting c = {.p = p,
                 .z = z,
                 .table = gpc_get_doubles(memory, PARTS * (p - 1) + 1),
@@ -219,9 +274,6 @@ gpc_status gpc_site_freeze(gpc_visitor *visitor, const gpc_visit *at, size_t p,
                 .phi = gpc_get_doubles(memory, data->k),
                 .v = v,
                 .w = w};
-  memset(b, 0, p * sizeof(double));
-  memset(v, 0, p * sizeof(double));
-  memset(w, 0, p * p * sizeof(double));
   for (size_t j = 0; j < at->nodes->g; j++) { /* new rows and old knots */
     double share;
     const size_t low = find(p, z, at->nodes->z[j], &share);

@@ -31,7 +31,7 @@ double gpc_logistic_normal(double mean, double var) {
     return wide_logistic_normal(mean, sd);
   /* the nearest pole of the integrand lies pi / sd off the real line: the error of the
    * rule is about exp(-2 pi (pi / sd) / h) */
-  const double h = fmin(LARGEST_STEP, 2.0 * M_PI * M_PI / (sd * LOG_ERROR));
+  const double h = fmin(LARGEST_STEP, 19.739208802178717 /* 2 pi^2 */ / (sd * LOG_ERROR));
   const long steps = (long)ceil(TAIL / h);
   double sum = 0.0, total = 0.0;
   for (long i = -steps; i <= steps; i++) { /* eq. (25), x_i = i h */

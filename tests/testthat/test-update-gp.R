@@ -144,3 +144,25 @@ test_that("damaged quadratics are recognised", {
     }
   }
 })
+
+test_that("with many classes, whose rows are frozen on the nodes, an update is close to a fit of all rows", {
+  set.seed(2)
+  n <- 600
+  k <- 40
+  z <- matrix(rnorm(n * k, sd = 1.5), n)
+  y <- sample.int(k, n, TRUE)
+  z[cbind(1:n, y)] <- z[cbind(1:n, y)] + rgamma(n, 4, 0.4) * 1.3
+  y <- factor(y, levels = 1:k)
+  first <- 1:300
+  half <- calib_gp(z[first, ], y[first], class_effects = "none")
+  both <- update(half, z[-first, ], y[-first])
+  whole <- calib_gp(z, y, class_effects = "none")
+  apart <- function(fit) mean(abs(predict(fit, z) - predict(whole, z)))
+  expect_lt(apart(both), 2e-4)
+  expect_gt(apart(half), 5 * apart(both))
+  knots <- (sqrt(8 * length(half$stream$w) + 1) - 1) / 2
+  w <- matrix(0, knots, knots)
+  w[lower.tri(w, TRUE)] <- half$stream$w
+  w <- w + t(w) - diag(diag(w))
+  expect_gt(min(eigen(w)$values), -1e-3 * max(eigen(w)$values))
+})

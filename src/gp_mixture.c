@@ -57,7 +57,7 @@ typedef struct {
 
 /* Priors ------------------------------------------------------------------------------ */
 
-static double normal_cdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
+static double normal_cdf(double x) { return 0.5 * erfc(-x / sqrt(2.0)); }
 
 /* log of the prior's mass about the point sigma, lowest: and all below. */
 static double sigma_mass(const gpc_mixture_settings *s, double sigma, int lowest) {

@@ -124,11 +124,11 @@ test_that("points and bars are those of the tables", {
   study <- hand_study()
   layers <- ggplot2::ggplot_build(autoplot(study, metrics = "loss", data = "one"))$data
   rows <- study[study$metric == "loss" & study$data == "one" & is.na(study$error), ]
-  expect_equal(sort(layers[[1]]$x), sort(rows$value))
+  expect_equal(sort(layers[[2]]$x), sort(rows$value))
   table <- summary(study)
   table <- table[table$metric == "loss" & table$data == "one", ]
-  expect_equal(layers[[2]]$xmin, table$mean - table$std.error)
-  expect_equal(layers[[2]]$xmax, table$mean + table$std.error)
+  expect_equal(layers[[1]]$xmin, table$mean - table$std.error)
+  expect_equal(layers[[1]]$xmax, table$mean + table$std.error)
   expect_equal(layers[[3]]$x, table$mean)
   expect_equal(as.integer(layers[[3]]$y), 4:1) # the first method on top
 })
@@ -138,7 +138,7 @@ test_that("differences are drawn to their reference", {
   plot <- autoplot(study, reference = "good", metrics = "loss", data = "one")
   layers <- ggplot2::ggplot_build(plot)$data
   expect_identical(layers[[1]]$xintercept, 0)
-  near <- layers[[2]]$x[layers[[2]]$y == 2]
+  near <- layers[[3]]$x[layers[[3]]$y == 2]
   expect_equal(sort(near), sort(c(.02, 0, 0, -.01)))
   table <- summary(study, "good")
   table <- table[table$metric == "loss" & table$data == "one" & table$method != "good", ]

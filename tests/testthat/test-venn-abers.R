@@ -30,6 +30,15 @@ test_that("a case by hand", {
   expect_equal(unname(got[3, ]), c(1 / 3, 1))
 })
 
+test_that("the example in the README of the vennabers package (1.0.0, CRAN)", {
+  fit <- calib_isotonic(c(0.1, 0.4, 0.35, 0.8), c(FALSE, TRUE, FALSE, TRUE), type = "venn-abers")
+  got <- predict(fit, c(0.2, 0.5, 0.9), type = "interval")[, 2, ]
+  expect_equal(unname(got[, "lower"]), c(0, 0.5, 0.6666667), tolerance = 1e-7)
+  expect_equal(unname(got[, "upper"]), c(0.5, 1, 1))
+  expect_equal(unname(got[, "estimate"]), c(0.3333333, 0.6666667, 0.75), tolerance = 1e-7)
+  expect_equal(brier_score(unname(got[, "estimate"]), c(FALSE, TRUE, TRUE)), 0.09490741, tolerance = 1e-7)
+})
+
 test_that("steps rise, hold the regression between them, and are few", {
   d <- oracle_forecast(4000, 2, power = 0.5, seed = 5)
   p <- d$p[, 2]

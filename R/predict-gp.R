@@ -31,9 +31,9 @@
 #' per class, so that the latent values of a row have their joint posterior covariance. Draws use
 #' R's generator: [set.seed()] governs them.
 #'
-#' The slope a of the linear prior mean is estimated. Intervals take its uncertainty into account, by
+#' The slope a of the linear prior mean is estimated. Intervals and draws take its uncertainty into account, by
 #' the curvature of the bound (`fit$slope_sd` holds it); without it the intervals of a fit that needs
-#' no more than a temperature would be far too short. With `vary_slope = TRUE` draws do so too.
+#' no more than a temperature would be far too short. `vary_slope = FALSE` takes the slope as known.
 #' With `integrate = TRUE` it is part of the posterior of the map and so of every prediction;
 #' with `integrate = FALSE` and without class effects probabilities and `"latent"` are those given the slope. An interval is for the calibrated probability itself, that
 #' is, for the map; it does not say what the next label will be.
@@ -60,7 +60,7 @@
 predict.calib_gp <- function(object, newdata,
                              type = c("prob", "class", "latent", "interval", "draws"),
                              approx = c("delta", "mean", "mc"), n_draws = NULL, level = 0.95,
-                             independent = FALSE, vary_slope = type == "interval", ...,
+                             independent = FALSE, vary_slope = type %in% c("interval", "draws"), ...,
                              prior = NULL, threads = 1) {
   check_dots_empty(...)
   object <- check_object(object)

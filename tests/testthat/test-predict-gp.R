@@ -74,7 +74,7 @@ test_that("Monte Carlo draws functions with the posterior covariance", {
   set.seed(4)
   d <- fit_bent()
   new <- d$scores[1:3, ]
-  draws <- predict(d$fit, new, type = "draws", n_draws = 4000)
+  draws <- predict(d$fit, new, type = "draws", n_draws = 4000, vary_slope = FALSE)
   expect_equal(dim(draws), c(3, 5, 4000))
   expect_equal(unname(apply(draws, 1:2, mean)), unname(predict(d$fit, new)), tolerance = 5e-3)
   # log-ratios of probabilities are differences of latent values

@@ -8,7 +8,7 @@
 #' @noRd
 check_dots_empty <- function(...) {
   if (...length() == 0) return()
-  name <- names(list(...))[1]
+  name <- ...names()[1] # not evaluated: it may be a column's name
   stop_input("...", if (is.null(name) || is_gap(name)) {
     "must be empty"
   } else {

@@ -51,10 +51,17 @@ update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0
     old <- (1 - forget) * object$prior * old_weight(object)
     new$prior <- as.double((old + counts) / (sum(old) + sum(counts)))
   }
-  new$n <- object$n + nrow(data$scores)
+  new$n <- add_count(object$n, nrow(data$scores))
   new$seen_weight <- (1 - forget) * old_weight(object) + sum(counts)
   new["off"] <- list(NULL)
   new
+}
+
+#' Counts that may pass the largest integer
+#' @noRd
+add_count <- function(a, b) {
+  sum <- as.double(a) + b
+  if (sum > .Machine$integer.max) sum else as.integer(sum)
 }
 
 #' The weight of all rows so far: their number, unless weights or forgetting made it another

@@ -71,6 +71,10 @@ validation_verdict <- function(x) {
   ratio <- row("oe_ratio")
   slope <- row("slope")
   outside <- function(part, ideal) isTRUE(part$conf.low > ideal || part$conf.high < ideal)
+  if (isTRUE(slope$conf.high < 0)) {
+    return(paste("The probabilities run against the event: the higher they are, the rarer it is (the slope is below 0).",
+      "Check which class is the event (`event`, `event_level`)."))
+  }
   said <- c(
     if (outside(ratio, 1)) {
       paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",

@@ -192,7 +192,7 @@ static double walk_sigma(mixing *f, int row, double sigma, double l, double here
   for (double s = sigma * step; s < MOST_SIGMA; s *= step) { /* upwards */
     const double value = visit(f, from, to, s, l, 0);
     best = fmax(best, value);
-    if (value < f->top - COUNTS)
+    if (value == -INFINITY || value < f->top - COUNTS)
       break;
     from = to;
     to = 9 - to; /* 4 and 5 */
@@ -203,7 +203,7 @@ static double walk_sigma(mixing *f, int row, double sigma, double l, double here
     const int pass = s > SURROGATE_SIGMA, lowest = s <= LEAST_SIGMA;
     const double value = visit(f, from, pass ? to : -1, s, l, lowest);
     best = fmax(best, value);
-    if (value < f->top - COUNTS)
+    if (value == -INFINITY || value < f->top - COUNTS)
       break;
     if (pass) {
       from = to;
@@ -294,6 +294,8 @@ gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
     if (settings->l_free)
       l = fmin(l, settings->width);
     const double here = visit(&f, 0, 1, sigma, l, 0);
+    if (here == -INFINITY)
+      return GPC_NOT_PD;
     walk_sigma(&f, 1, sigma, l, here);
     if (settings->l_free) {
       walk_l(&f, sigma, l, exp(L_STEP));

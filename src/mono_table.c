@@ -127,7 +127,8 @@ static void place_weights(const gpc_mono_seen *seen, const gpc_memory *memory,
   memset(table->weight, 0, nodes * sizeof(double));
   for (size_t g = table->first; g <= table->last; g++) {
     const double x = (table->t[g] - seen->from) / (seen->to - seen->from) * (double)bins;
-    bin[g] = x < 0.0 ? 0 : x >= (double)bins ? (int)bins + 1 : (int)x + 1;
+    /* also right for a NaN, which a damaged object may lead to */
+    bin[g] = !(x >= 0.0) ? 0 : !(x < (double)bins) ? (int)bins + 1 : (int)x + 1;
     count[bin[g]] += 1.0;
   }
   /* a bin without a node of its own gives its mass to the bin before it */

@@ -364,3 +364,8 @@ test_that("percentages in a vector are noticed", {
   expect_silent(calib_platt(100 * p, y, input = "logits"))
   expect_silent(calib_platt(abs(rnorm(50)), y))
 })
+
+test_that("an unknown argument is named without being evaluated", {
+  fit <- calib_platt(c(0.1, 0.4, 0.6, 0.9), c(0, 1, 0, 1))
+  expect_error(update(fit, 0.3, 1, truth = no_such_column), "truth", class = "gpcalib_error_input")
+})

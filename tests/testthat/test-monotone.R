@@ -278,3 +278,15 @@ test_that("objects of older versions have the promise's name for something else"
   expect_equal(gpcalib:::check_object(old)$increasing, fit$increasing)
   expect_false(gpcalib:::check_object(old)$monotone)
 })
+
+test_that("a damaged fit whose nodes cannot be placed does not break the session", {
+  set.seed(1)
+  z <- matrix(rnorm(900), 300)
+  y <- max.col(z + rnorm(900), "first")
+  fit <- suppressWarnings(calib_gp(z, y, monotone = TRUE))
+  fit$hyper[["slope"]] <- 1e-320
+  fit$inducing <- 1e10 + seq_along(fit$inducing) * 0.1
+  fit$range <- c(0, 0)
+  out <- tryCatch(suppressWarnings(predict(fit, z)), error = identity)
+  expect_true(inherits(out, "error") || is.matrix(out))
+})

@@ -133,3 +133,8 @@ test_that("bad batches are refused whole", {
     expect_identical(fit, before)
   }
 })
+
+test_that("counts of rows may pass the largest integer", {
+  expect_identical(add_count(5L, 3L), 8L)
+  expect_identical(add_count(.Machine$integer.max, 10L), .Machine$integer.max + 10)
+})

@@ -158,3 +158,12 @@ test_that("the verdict names what it speaks of", {
   high <- calib_validate(plogis(2 * x + 1), rbinom(2000, 1, plogis(x)))
   expect_output(print(high), "too high on average.*They are too\\s+extreme")
 })
+
+test_that("probabilities that run against the event are said to, and no method is said to mend them", {
+  set.seed(1)
+  p <- runif(400)
+  y <- rbinom(400, 1, p)
+  v <- suppressWarnings(calib_validate(1 - p, y))
+  expect_output(print(v), "run against the event")
+  expect_false(any(grepl("can mend", capture.output(print(v)))))
+})

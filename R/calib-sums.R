@@ -23,7 +23,7 @@ sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log
 #' @inheritParams calib_metrics
 #' @param probs Probabilities, or a data frame or lazy table (of \pkg{dbplyr}) with `truth` and `estimate`. A lazy table is summed by the
 #'   database. There `by` may name several columns, `weights` one.
-#' @param x,e1,e2,object Sums; for `+` of the same forecasts: equal classes, bins, type and `eps`.
+#' @param x,e1,e2 Sums; for `+` of the same forecasts: equal classes, bins, type and `eps`.
 #' @param ... Not used.
 #' @return An object of class `calib_sums`, a list: `type`, `event`, `classes`, `bins`, `eps`, `by` (whether there are groups)
 #'   and `parts`, one for each group: `bins`, a matrix with a row per bin (of each class, if there are several
@@ -31,7 +31,7 @@ sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log
 #' @seealso [calib_counts()], [calib_sql()].
 #' @examples
 #' one <- calib_sums(rain_nyc$prob[1:1000], rain_nyc$rain[1:1000])
-#' two <- calib_sums(rain_nyc$prob[1001:3000], rain_nyc$rain[1001:3000])
+#' two <- calib_sums(rain_nyc$prob[1001:2000], rain_nyc$rain[1001:2000])
 #' both <- one + two
 #' both
 #' calib_metrics(both)

@@ -187,3 +187,6 @@ yardstick_value <- function(measure, args, truth, estimate, case_weights, event_
   }
   do.call(measure, c(list(probs, truth), args))
 }
+
+# Of tidyselect, or understood without it; never called as a function of ours.
+utils::globalVariables("starts_with")

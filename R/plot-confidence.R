@@ -17,6 +17,7 @@
 #'   none.
 #' @param replicates How often to resample; [set.seed()] governs.
 #' @param weights `NULL`, or one weight per row (with several sets of labels: a list).
+#' @param by `NULL`, or a factor: a point for each of its values.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns

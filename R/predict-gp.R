@@ -141,17 +141,27 @@ empty_prediction <- function(object, dims, type, n_draws) {
 gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, threads = 1L) {
   if (isTRUE(object$monotone)) return(mono_probs(object, at, approx, n_draws, independent, threads))
   if (approx == "mc") return(gp_mc(object, at, n_draws, independent, threads))
-  predict <- if (is.null(object$effects)) C_gp_predict else C_effects_predict
-  probs <- .Call(predict, object, at, match(approx, c("mean", "delta")) - 1L, threads)
+  how <- match(approx, c("mean", "delta")) - 1L
+  probs <- if (is.null(object$effects)) {
+    .Call(C_gp_predict, object, at, how, threads)
+  } else {
+    .Call(C_effects_predict, object, at, how, threads)
+  }
   gp_shift(object, probs)
 }
 
 #' The routine of the core for a fit that keeps the order, one of the process alone, or one with effects
 #' @noRd
-gp_routine <- function(object, what) {
-  if (isTRUE(object$monotone)) return(switch(what, draws = C_mono_draws, interval = C_mono_interval))
-  if (!is.null(object$effects)) return(switch(what, draws = C_effects_draws, interval = C_effects_interval))
-  switch(what, draws = C_gp_draws, interval = C_gp_interval)
+call_draws <- function(object, at, functions, keep, threads) {
+  if (isTRUE(object$monotone)) return(.Call(C_mono_draws, object, at, functions, keep, threads))
+  if (!is.null(object$effects)) return(.Call(C_effects_draws, object, at, functions, keep, threads))
+  .Call(C_gp_draws, object, at, functions, keep, threads)
+}
+
+call_interval <- function(object, at, functions, ends, threads) {
+  if (isTRUE(object$monotone)) return(.Call(C_mono_interval, object, at, functions, ends, threads))
+  if (!is.null(object$effects)) return(.Call(C_effects_interval, object, at, functions, ends, threads))
+  .Call(C_gp_interval, object, at, functions, ends, threads)
 }
 
 #' The offsets of many classes on top of probabilities of the process alone
@@ -184,7 +194,7 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   n <- nrow(at$z)
   average <- function(at, functions) {
-    matrix(.Call(gp_routine(object, "draws"), object, at, functions, FALSE, threads), nrow(at$z))
+    matrix(call_draws(object, at, functions, FALSE, threads), nrow(at$z))
   }
   if (!is.null(object$offsets)) {
     out <- matrix(0, n, ncol(at$z))
@@ -241,7 +251,7 @@ gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
   }
   if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
-  out[, , 2:3] <- .Call(gp_routine(object, "interval"), object, at, functions, probs, threads)
+  out[, , 2:3] <- call_interval(object, at, functions, probs, threads)
   out
 }
 
@@ -251,7 +261,7 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
-  draws <- .Call(gp_routine(object, "draws"), object, at, functions, TRUE, threads)
+  draws <- call_draws(object, at, functions, TRUE, threads)
   draws <- gp_shift_draws(object, draws, nrow(at$z))
   draws <- array(draws, c(dim(at$z), 2L * pairs))
   structure(draws[, , seq_len(n_draws), drop = FALSE], dimnames = c(dims, list(NULL)))
@@ -261,8 +271,11 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
 #' @noRd
 gp_latent_rows <- function(object, at, threads) {
   if (object$monotone) return(mono_latent_rows(object, at))
-  latent <- if (is.null(object$effects)) C_gp_latent_rows else C_effects_latent
-  out <- .Call(latent, object, at, threads)
+  out <- if (is.null(object$effects)) {
+    .Call(C_gp_latent_rows, object, at, threads)
+  } else {
+    .Call(C_effects_latent, object, at, threads)
+  }
   if (is.null(object$offsets)) return(out)
   list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = sweep(out$var, 2, object$offsets$var, "+"))
 }
@@ -279,7 +292,7 @@ gp_each_offsets <- function(object, at, pairs, vary_slope, threads, use) {
   block <- max(1L, as.integer(4e6 / (2 * k * pairs)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
     part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
-    draws <- .Call(gp_routine(object, "draws"), object, part, functions, TRUE, threads)
+    draws <- call_draws(object, part, functions, TRUE, threads)
     use(rows, .Call(C_offsets_apply, draws, both, length(rows)))
   }
 }

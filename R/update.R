@@ -34,7 +34,9 @@
 #' rain <- rain_nyc[order(rain_nyc$time), ]
 #' month <- format(rain$time, "%m")
 #' fit <- calib_gp(rain$prob[month == "01"], rain$rain[month == "01"], class_effects = "none")
-#' for (now in c("02", "03", "04")) fit <- update(fit, rain$prob[month == now], rain$rain[month == now])
+#' for (now in c("02", "03", "04")) {
+#'   fit <- update(fit, rain$prob[month == now], rain$rain[month == now])
+#' }
 #' fit
 #' @export
 update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0, ..., threads = 1) {

@@ -31,7 +31,8 @@ validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope
 
 #' @param x,object A validation.
 #' @param digits How many decimals to print.
-#' @param ... For `autoplot()`: `histogram` and `base_size` of [plot_reliability()]. Otherwise not used.
+#' @param histogram,base_size As in [plot_reliability()].
+#' @param ... Not used.
 #' @rdname calib_validate
 #' @export
 print.calib_validation <- function(x, digits = 3, ...) {

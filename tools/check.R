@@ -44,6 +44,10 @@ harmless <- function(chunk) {
          "^Status: Error$",
          "^Message: .*(resolve host|connect|timed? ?out|network|SSL|certificate)",
          "^(libcurl|Could not resolve|Failed to connect|Connection )")
+  } else if (grepl("checking package dependencies", head)) {
+    only("^Packages? suggested but not available for checking:")
+  } else if (grepl("checking Rd cross-references", head)) {
+    only("^Packages? unavailable to check Rd xrefs:")
   } else if (grepl("checking for future file timestamps", head)) {
     TRUE
   } else if (grepl("checking HTML version of manual", head)) {

@@ -33,7 +33,7 @@
 #' test <- letters_nn$test
 #' fits <- list(Uncalibrated = calib_none(cal$scores, cal$labels),
 #'   Temperature = calib_temperature(cal$scores, cal$labels),
-#'   GP = calib_gp(cal$scores, cal$labels))
+#'   GP = calib_gp(cal$scores, cal$labels, class_effects = "none"))
 #' plot_confidence(lapply(fits, predict, test$scores), test$labels)
 #' @export
 plot_confidence <- function(x, labels, ..., conf_level = NULL, replicates = 1000, weights = NULL,

@@ -45,7 +45,7 @@
 #' @family pictures
 #' @examples
 #' cal <- letters_nn$cal
-#' fit <- calib_gp(cal$scores, cal$labels)
+#' fit <- calib_gp(cal$scores, cal$labels, class_effects = "offset")
 #' autoplot(fit)
 #' autoplot(fit, what = "offsets")
 #' plot_latent(list(

@@ -43,7 +43,7 @@
 #' cal <- letters_nn$cal
 #' test <- letters_nn$test
 #' none <- predict(calib_none(cal$scores, cal$labels), test$scores)
-#' gp <- predict(calib_gp(cal$scores, cal$labels), test$scores)
+#' gp <- predict(calib_gp(cal$scores, cal$labels, class_effects = "none"), test$scores)
 #' plot_reliability(list(Uncalibrated = none, GP = gp), test$labels)
 #' plot_reliability(gp, test$labels, type = "classwise", bins = 8, classes = c("I", "O", "Q"))
 #'

@@ -54,19 +54,23 @@
 #' head(predict(fit, rain$prob), 3)
 #' DBI::dbDisconnect(con)
 #' @export
-calib_sql <- function(object, columns = NULL, con, table = "scores", keep = character(), class = TRUE, newdata = NULL) {
+calib_sql <- function(object, columns = NULL, con, table = "scores", keep = character(), class = TRUE, newdata = NULL,
+                      lookup = NULL) {
   object <- check_object(object)
   if (missing(con)) stop_input("con", "is missing", "Give a connection, or a simulated one of dbplyr.")
   d <- sql_dialect(con)
   if (!inherits(con, "DBIConnection")) stop_input("con", "must be a connection of DBI", say_given(con))
   keep <- check_names_given(keep, "keep")
   class <- check_flag(class, "class")
+  d$lookup <- sql_lookup(object, d, lookup)
   single <- sql_columns(object, columns, NULL)
   steps <- sql_program(object, d, single, class)
   check_sql_names(d, steps, keep)
   query <- sql_query(d, steps, sql_table(d, table), keep)
   structure(list(query = query, steps = lapply(steps, `[[`, "new"), columns = single$columns, method = object$method,
-    exact = object$method != "gp", difference = sql_difference(object, newdata)), class = "calib_sql")
+    exact = object$method != "gp", difference = sql_difference(object, newdata),
+    lookup = if (!is.null(d$lookup)) list(name = d$lookup$name, rows = d$lookup$rows, statements = lookup_statements(d, d$lookup))),
+    class = "calib_sql")
 }
 
 #' All steps: canonical scores, the method, the names that the user sees
@@ -100,7 +104,7 @@ sql_query <- function(d, steps, from, keep) {
     last <- i == length(steps)
     own <- if (last) quote_name(d, names(step$new)) else names(step$new)
     query <- paste0("SELECT ", paste(c(kept, step$carry, paste0(step$new, " AS ", own)), collapse = ",\n  "),
-      "\nFROM ", from, if (!last) d$fence)
+      "\nFROM ", from, step$join, if (!last) d$fence)
     name <- paste0("gpcalib_q", i)
     from <- if (chain) name else paste0("(\n", query, "\n) ", name)
     if (!last) before <- c(before, paste0(name, " AS (\n", query, "\n)"))
@@ -229,6 +233,10 @@ say_difference <- function(x) {
 #' @export
 print.calib_sql <- function(x, lines = 30, ...) {
   cat("<calib_sql> calib_", x$method, "(): ", say_difference(x), "\n", sep = "")
+  if (!is.null(x$lookup)) {
+    cat("-- joins the table ", format(x$lookup$name), " of ", nrow(x$lookup$rows), " rows: run the statements in `lookup$statements` first\n",
+      sep = "")
+  }
   text <- strsplit(x$query, "\n", fixed = TRUE)[[1]]
   long <- nchar(text) > 200
   shown <- utils::head(ifelse(long, paste0(substr(text, 1, 197), "..."), text), lines)

@@ -10,10 +10,7 @@
 #'   `even`, `steep`, `limits` where there are effects.
 #' @noRd
 gp_formula <- function(object) {
-  if (isTRUE(object$monotone)) {
-    stop_input("object", "was fitted with monotone = TRUE, whose map is a table and no sum of bumps",
-      "Use predict() on the rows, saveRDS() for a file, or fit without monotone = TRUE.")
-  }
+  if (isTRUE(object$monotone)) return(ordered_formula(object))
   hyper <- object$hyper
   out <- list(mean = if (object$mean == "log") "log" else "linear", slope = hyper[["slope"]],
     lengthscale = hyper[["lengthscale"]], place = as.double(object$inducing), weight = gp_weights(object),
@@ -21,6 +18,22 @@ gp_formula <- function(object) {
   check_formula(object, out)
   if (!is.null(object$offsets)) out$offset <- unname(object$offsets$mean)
   c(out, if (!is.null(object$effects)) effects_formula(object))
+}
+
+#' A fit that keeps the order: g is a straight line between `nodes`, at which it has `values`, and has `slope` beyond
+#' @return list: `mean` ("linear" or "log": scores on the scale of log-probabilities either way), `nodes`, `values`, `slope`,
+#'   `floor`, `center`, and `offset` where there is one.
+#' @noRd
+ordered_formula <- function(object) {
+  table <- .Call(C_mono_table, object)
+  # nodes between which nothing bends are left out
+  turn <- abs(diff(table$map, differences = 2)) > 1e-12 * (1 + max(abs(table$map)))
+  kept <- c(TRUE, turn, TRUE)
+  out <- list(mean = if (object$mean == "log") "log" else "linear",
+    slope = if (object$mean == "log") 1 else object$hyper[["slope"]], nodes = table$t[kept], values = table$map[kept],
+    floor = gp_floor(object), center = object$center)
+  if (!is.null(object$offsets)) out$offset <- unname(object$offsets$mean)
+  out
 }
 
 #' What probabilities count as at least; 0 for logits that are taken as they are

@@ -6,12 +6,13 @@ is_lazy <- function(x) inherits(x, "tbl_lazy")
 
 #' A lazy table with calibrated columns
 #' @noRd
-augment_lazy <- function(object, tbl, columns = NULL, keep = NULL, check = TRUE) {
+augment_lazy <- function(object, tbl, columns = NULL, keep = NULL, check = TRUE, lookup = NULL) {
   need_dbplyr()
   con <- dbplyr::remote_con(tbl)
   d <- sql_dialect(con)
   names <- colnames(tbl)
   single <- sql_columns(object, columns, names)
+  d$lookup <- lazy_lookup(object, d, lookup)
   steps <- sql_program(object, d, single)
   new <- names(steps[[length(steps)]]$new)
   if (!is.null(keep)) {
@@ -22,9 +23,28 @@ augment_lazy <- function(object, tbl, columns = NULL, keep = NULL, check = TRUE)
   keep <- setdiff(if (is.null(keep)) names else keep, new)
   check_sql_names(d, steps, keep)
   if (check_flag(check, "check") && !is_simulated(con)) check_lazy_scores(object, d, tbl, single)
+  if (isTRUE(d$lookup$temporary)) {
+    for (statement in lookup_statements(d, d$lookup, temporary = TRUE)) DBI::dbExecute(con, statement)
+  }
   query <- sql_query(d, steps, lazy_from(tbl), keep)
   if (is_simulated(con)) return(structure(query, class = c("sql", "character")))
   dplyr::tbl(con, dbplyr::sql(query))
+}
+
+# Databases in which CREATE TEMPORARY TABLE makes one that ends with the connection
+have_temporary <- c("sqlite", "postgres", "duckdb", "mysql", "snowflake")
+
+#' The table of steps that augment() joins: one of its own, which ends with the connection, or one that is there
+#' @noRd
+lazy_lookup <- function(object, d, lookup) {
+  out <- sql_lookup(object, d, lookup, basename(tempfile("gpcalib_"))) # a name of its own, without random numbers of the session
+  if (is.null(out)) return(NULL)
+  out$temporary <- is.null(lookup) && !is_simulated(d$con)
+  if (out$temporary && !d$name %in% have_temporary) {
+    stop_input("lookup", paste0("is needed: there are ", nrow(out$rows), " steps, and no temporary table can be made for them here"),
+      "Make a table by calib_sql(lookup = ), and name it; or pass lookup = FALSE.")
+  }
+  out
 }
 
 #' A lazy table as what stands after FROM

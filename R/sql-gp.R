@@ -1,11 +1,12 @@
-# The process in SQL: its posterior mean, which is a slope and a sum of Gaussian bumps, and the effects of the classes.
+# The process in SQL: its posterior mean, which is a slope and a sum of Gaussian bumps, or lines between nodes if it keeps
+# the order, and the effects of the classes.
 
 #' @export
 sql_steps.calib_gp <- function(object, d, z) {
   formula <- gp_formula(object)
   k <- length(z)
   l <- numbered("l", k)
-  steps <- if (formula$mean == "log") {
+  steps <- if (formula$mean == "log" && is.null(formula$nodes)) {
     list(sql_step(stats::setNames(sql_least(z, formula$floor), l)))
   } else {
     sql_log(object, d, z, formula$floor, l)
@@ -14,10 +15,29 @@ sql_steps.calib_gp <- function(object, d, z) {
     steps <- c(steps, list(sql_step(c(gpcalib_mean = paste0(sql_sum(l), " / ", literal(k))), l),
       sql_step(stats::setNames(paste0(l, " - gpcalib_mean"), l))))
   }
-  effects <- sql_effects(formula, d, l)
   g <- numbered("g", k)
+  if (!is.null(formula$nodes)) return(c(steps, sql_ordered(object, formula, d, l, g), sql_softmax(d, g)))
+  effects <- sql_effects(formula, d, l)
   value <- paste0(sql_bumps(formula, d, l), effects$terms)
   c(steps, effects$steps, list(sql_step(stats::setNames(value, g))), sql_softmax(d, g))
+}
+
+#' The map of a fit that keeps the order: lines between the nodes of its table, and offsets
+#' @noRd
+sql_ordered <- function(object, formula, d, l, g) {
+  steps <- sql_apply(d, l, sql_pieces(object), g, which = rep(1L, length(l)))
+  if (is.null(formula$offset)) return(steps)
+  c(steps, list(sql_step(stats::setNames(paste0(g, " + ", literal(formula$offset)), g))))
+}
+
+#' @export
+sql_pieces.calib_gp <- function(object) {
+  if (!isTRUE(object$monotone)) return(NULL)
+  formula <- gp_formula(object)
+  t <- formula$nodes
+  m <- length(t)
+  list(list(edges = t, base = formula$values[c(1, seq_len(m))], at = t[c(1, seq_len(m))],
+    slope = c(formula$slope, diff(formula$values) / diff(t), formula$slope), closed = FALSE, cap = FALSE))
 }
 
 #' g of columns

@@ -1,9 +1,9 @@
 # The formulas of the calibrators as steps: each computes columns from those of the step before. One level of
 # subqueries per step keeps the size of the whole proportional to the number of classes.
 
-#' A step: new columns, and the columns of the step before that are still needed
+#' A step: new columns, the columns of the step before that are still needed, and what it is joined with
 #' @noRd
-sql_step <- function(new, carry = character()) list(new = new, carry = carry)
+sql_step <- function(new, carry = character(), join = NULL) list(new = new, carry = carry, join = join)
 
 #' The steps of a calibrator, from scores z1, ..., zK to probabilities p1, ..., pK
 #'
@@ -171,19 +171,21 @@ sql_which <- function(columns, top, values) {
   paste0("CASE ", paste0("WHEN ", columns, " = ", top, " THEN ", values, collapse = " "), " ELSE NULL END")
 }
 
-#' Rows divided by their sum; where every class got nothing, the row as it came
-#' @param maps expressions; @param z columns to fall back on, where a sum of 0 is possible.
+#' Rows divided by their sum
+#' @param maps expressions.
 #' @noRd
-sql_divide <- function(maps, z = NULL) {
+sql_divide <- function(maps) {
   v <- numbered("v", length(maps))
-  p <- numbered("p", length(maps))
+  c(list(sql_step(stats::setNames(maps, v))), sql_share(v))
+}
+
+#' Columns divided by their sum; where every class got nothing, the row as it came
+#' @param z columns to fall back on, where a sum of 0 is possible.
+#' @noRd
+sql_share <- function(v, z = NULL) {
   share <- paste0(v, " / gpcalib_sum")
   if (!is.null(z)) share <- paste0("CASE WHEN gpcalib_sum < 1.0e-307 THEN ", z, " ELSE ", share, " END")
-  list(
-    sql_step(stats::setNames(maps, v), z),
-    sql_step(c(gpcalib_sum = sql_sum(v)), c(v, z)),
-    sql_step(stats::setNames(share, p))
-  )
+  list(sql_step(c(gpcalib_sum = sql_sum(v)), c(v, z)), sql_step(stats::setNames(share, numbered("p", length(v)))))
 }
 
 #' Probabilities from the scores, where a method takes no log-odds
@@ -207,103 +209,4 @@ sql_steps.calib_beta <- function(object, d, z) {
   t <- vapply(seq_len(k), function(j) line(j, s[j], paste0("(1.0e+00 - ", s[j], ")")), "")
   steps <- list(sql_step(stats::setNames(t, numbered("t", k))))
   c(first$steps, steps, sql_divide(sql_expit(numbered("t", k))))
-}
-
-#' @export
-sql_steps.calib_histogram <- function(object, d, z) sql_curves(object, d, z)
-
-#' @export
-sql_steps.calib_bbq <- function(object, d, z) sql_curves(object, d, z)
-
-#' @export
-sql_steps.calib_isotonic <- function(object, d, z) {
-  if (is.null(object$x0)) sql_curves(object, d, z) else sql_venn(object, d, z)
-}
-
-sql_curves <- function(object, d, z) {
-  k <- length(z)
-  first <- sql_probs(object, d, z)
-  s <- first$s
-  write <- if (isTRUE(object$interpolate)) sql_lines else sql_bins
-  map <- function(j) {
-    at <- seq.int(object$start[j] + 1L, object$start[j + 1L])
-    x <- if (isTRUE(object$interpolate)) object$x[at] else nudge(object, object$x[at], 1)
-    write(if (k == 2) s[2] else s[j], x, object$y[at])
-  }
-  if (k == 2) {
-    steps <- list(sql_step(c(gpcalib_p2 = map(1))), sql_step(c(gpcalib_p1 = "1.0e+00 - gpcalib_p2"), "gpcalib_p2"))
-    return(c(first$steps, steps))
-  }
-  maps <- vapply(seq_len(k), map, "")
-  lowest <- tapply(ifelse(is.nan(object$y), 0, object$y), rep(seq_len(k), diff(object$start)), min)
-  c(first$steps, sql_divide(maps, if (all(lowest < 1e-300)) s))
-}
-
-#' Edges of steps are calibration scores. Those of logits are softmax values, which a database may round otherwise: the
-#' edge is moved by 1e-12 of itself, so that equal logits stay on its side.
-#' @noRd
-nudge <- function(object, x, side) if (object$input == "probs") x else x * (1 + side * 1e-12)
-
-#' Nested CASEs that halve: as many comparisons as a search, and no deeper
-#'
-#' @param s an expression; @param edges ascending; @param values one more than edges, texts: the first holds up to and
-#'   with the first edge (`closed`), or up to it.
-#' @noRd
-sql_search <- function(s, edges, values, closed = TRUE) {
-  same <- which(values[-1] == values[-length(values)])
-  if (length(same)) {
-    edges <- edges[-same]
-    values <- values[-same]
-  }
-  compare <- paste0("WHEN ", s, if (closed) " <= " else " < ", literal(edges), " THEN ")
-  nest <- function(from, to) {
-    if (from == to) return(values[from])
-    middle <- (from + to) %/% 2L
-    paste0("CASE ", compare[middle], nest(from, middle), " ELSE ", nest(middle + 1L, to), " END")
-  }
-  paste0("CASE WHEN ", s, " IS NULL THEN NULL ELSE ", nest(1L, length(values)), " END")
-}
-
-#' Steps closed above; an empty bin keeps the score
-#' @noRd
-sql_bins <- function(s, x, y) {
-  values <- literal(ifelse(is.nan(y), 0, y))
-  values[is.nan(y)] <- s
-  sql_search(s, x[-length(x)], values)
-}
-
-#' Straight lines between points, constant beyond them
-#' @noRd
-sql_lines <- function(s, x, y) {
-  m <- length(x)
-  if (m == 1) return(sql_search(s, numeric(), literal(y)))
-  slope <- diff(y) / diff(x)
-  inner <- paste0(literal(y[-m]), " + (", s, " - ", literal(x[-m]), ") * ", literal(slope))
-  capped <- y[-1] >= 1 & slope > 0 # rounding must not pass 1
-  inner[capped] <- paste0("CASE WHEN ", inner[capped], " > 1.0e+00 THEN 1.0e+00 ELSE ", inner[capped], " END")
-  inner[slope == 0] <- literal(y[-m][slope == 0])
-  sql_search(s, x, c(literal(y[1]), inner, literal(y[m])), closed = FALSE)
-}
-
-#' Venn-Abers: p1 / (1 - p0 + p1), the two given by steps
-#' @noRd
-sql_venn <- function(object, d, z) {
-  k <- length(z)
-  first <- sql_probs(object, d, z)
-  s <- if (k == 2) first$s[2] else first$s
-  maps <- length(s)
-  low <- high <- character(maps)
-  for (j in seq_len(maps)) {
-    at <- function(start) seq.int(start[j] + 1L, start[j + 1L])
-    upper <- at(object$start)
-    lower <- at(object$start0)
-    high[j] <- sql_search(s[j], nudge(object, object$x[upper], 1), literal(c(object$y[upper], 1)))
-    low[j] <- sql_search(s[j], nudge(object, object$x0[lower], -1), literal(c(0, object$y0[lower])), closed = FALSE)
-  }
-  h <- numbered("h", maps)
-  l <- numbered("l", maps)
-  merged <- paste0(h, " / (1.0e+00 - ", l, " + ", h, ")")
-  steps <- c(first$steps, list(sql_step(stats::setNames(c(high, low), c(h, l)))))
-  if (k > 2) return(c(steps, sql_divide(merged)))
-  c(steps, list(sql_step(c(gpcalib_p2 = merged)), sql_step(c(gpcalib_p1 = "1.0e+00 - gpcalib_p2"), "gpcalib_p2")))
 }

@@ -9,15 +9,23 @@
 #' The query is a chain of subqueries, one for each step of the method: scores are cast to double precision,
 #' probabilities clamped to \[0, 1\] and divided by their sum, as [`predict()`][predict.calibrator] does; then come the steps of
 #' the method. Its size grows in proportion to the number of classes (times the number of inducing inputs or steps of
-#' the maps). Softmax functions subtract the largest value of the row, logarithms are floored as in `predict()`, and maps with steps are
+#' the maps; for [calib_matrix()] and effects of that kind to the square). Softmax functions subtract the largest value of the row,
+#' logarithms are floored as in `predict()`, and maps with steps are
 #' nested `CASE` expressions that compare with the stored edges, written with up to 17 digits, so that ties fall where
 #' they fall in R.
 #'
+#' Maps with many steps (more than 1000 in one map, 500 for SQL Server, or 20,000 in all) are joined instead: the steps are rows of a
+#' small table, and the query no longer grows with them. `calib_sql()` returns the statements that make this table in `lookup$statements`, to be
+#' run once before the query; `augment()` runs them itself and makes a temporary table, which ends with the connection.
+#'
 #' All calibrators agree with `predict()` up to rounding (about 1e-13), except that of [calib_gp()] only the posterior mean can be
-#' written, as by `predict(approx = "mean")`, while `predict()` integrates over the posterior by default. How much
+#' written, as by `predict(approx = "mean")`, while `predict()` integrates over the posterior by default. This holds for all of its fits, those
+#' with effects of the classes and those with `integrate = TRUE` included. How much
 #' the two differ is in the field `difference`: with two classes it is the largest difference for forecasts in the range seen in fitting; with
 #' more it depends on the rows, and is measured on `newdata`, or `NA`. The bumps of the process are added
-#' up in another order than in R, which costs up to about 1e-9.
+#' up in another order than in R, which costs up to about 1e-9. The map of a fit with `monotone = TRUE` is written as straight lines between
+#' the nodes of its table, which differ from `predict(approx = "mean")` by up to about 1e-5; the order of the classes is
+#' kept up to rounding.
 #'
 #' # What is not
 #' Rows with a NULL score get NULL. Logits of minus infinity are not provided for. `augment()` looks for these, and for
@@ -35,9 +43,12 @@
 #' @param keep Names of other columns that the result shall have.
 #' @param class Add `.pred_class`, the most likely class?
 #' @param newdata For [calib_gp()]: scores on which to measure how far `approx = "mean"` is from `predict()`.
+#' @param lookup For maps with steps: `NULL`, a table to join if there are many (see below), named `gpcalib_steps`; a name (or a
+#'   [DBI::Id()]) to join a table of that name in any case; `FALSE` for `CASE` expressions in any case.
 #' @return An object of class `calib_sql`, a list: `query` (the text, which [as.character()] gives, too), `steps` (a list of named
 #'   expressions, each step computed from the columns of the one before), `columns`, `exact` (whether the formula is that of
-#'   `predict()`) and `difference` (0 if so, otherwise see above).
+#'   `predict()`), `difference` (0 if so, otherwise see above) and `lookup` (`NULL`, or a list of the table's `name`, its `rows` and the
+#'   `statements` that make it).
 #' @seealso [augment()][calibrator] for lazy tables, [write_calibrator()] for other languages, [calib_sums()] and
 #'   [calib_counts()] for measures.
 #' @examplesIf requireNamespace("dbplyr", quietly = TRUE)

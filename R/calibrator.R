@@ -160,7 +160,7 @@ finish_probs <- function(probs, object, data, type) {
 #' @param interval For `augment()`: whether to add columns `.pred_lower_<class>` and `.pred_upper_<class>`, for
 #'   methods whose `predict()` has `type = "interval"`.
 #' @param level Level of these intervals.
-#' @param ... Not used, except that `augment()` passes it to `predict()`, or for lazy tables takes `columns` and `keep` as
+#' @param ... Not used, except that `augment()` passes it to `predict()`, or for lazy tables takes `columns`, `keep` and `lookup` as
 #'   [calib_sql()] does (by default all columns are kept) and `check`: whether to look for NULL and other bad scores by a query first.
 #' @return `print()` and `summary()` return their argument and a `summary.calibrator`;
 #'   `coef()` a named vector; `nobs()` a number; `tidy()` a data frame with the columns `term`,

@@ -12,7 +12,7 @@
 gp_formula <- function(object) {
   if (isTRUE(object$monotone)) return(ordered_formula(object))
   hyper <- object$hyper
-  out <- list(mean = if (object$mean == "log") "log" else "linear", slope = hyper[["slope"]],
+  out <- list(mean = if (object$mean == "log") "log" else "linear", slope = if (object$mean == "log") 1 else hyper[["slope"]],
     lengthscale = hyper[["lengthscale"]], place = as.double(object$inducing), weight = gp_weights(object),
     floor = gp_floor(object), center = object$center)
   check_formula(object, out)
@@ -21,19 +21,33 @@ gp_formula <- function(object) {
 }
 
 #' A fit that keeps the order: g is a straight line between `nodes`, at which it has `values`, and has `slope` beyond
-#' @return list: `mean` ("linear" or "log": scores on the scale of log-probabilities either way), `nodes`, `values`, `slope`,
-#'   `floor`, `center`, and `offset` where there is one.
+#'
+#' The scale is that of log-probabilities for the log mean as well: of it z is the logarithm.
+#' @return list: `mean`, `nodes`, `values`, `slope`, `floor`, `center`, and `offset` where there is one.
 #' @noRd
 ordered_formula <- function(object) {
   table <- .Call(C_mono_table, object)
   # nodes between which nothing bends are left out
   turn <- abs(diff(table$map, differences = 2)) > 1e-12 * (1 + max(abs(table$map)))
   kept <- c(TRUE, turn, TRUE)
-  out <- list(mean = if (object$mean == "log") "log" else "linear",
-    slope = if (object$mean == "log") 1 else object$hyper[["slope"]], nodes = table$t[kept], values = table$map[kept],
+  out <- list(mean = "linear", slope = if (object$mean == "log") 1 else object$hyper[["slope"]], nodes = table$t[kept], values = table$map[kept],
     floor = gp_floor(object), center = object$center)
   if (!is.null(object$offsets)) out$offset <- unname(object$offsets$mean)
+  check_nodes(table)
   out
+}
+
+#' predict() interpolates exponentials between nodes (src/mono_table.h), which lines follow if they rise little from one to the next
+#' @noRd
+check_nodes <- function(table) {
+  rise <- max(diff(table$map))
+  u <- seq(0, 1, 0.05)
+  bend <- min(2 * tanh(rise / 4), 1)
+  apart <- max(abs(log1p(u * (1 - bend + bend * u) * expm1(rise)) - rise * u))
+  if (!is.finite(apart) || apart > 1e-4) {
+    stop_input("object", paste0("has a map so steep that lines between its nodes are off by up to ", format(apart, digits = 2)),
+      "Use predict() on the rows, or divide the scores by a number before fitting and applying it.")
+  }
 }
 
 #' What probabilities count as at least; 0 for logits that are taken as they are

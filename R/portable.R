@@ -21,32 +21,49 @@ portable_version <- 1L
 #'   \item{`object`}{all fields of the R object, for `read_calibrator()`; other readers need not look at it.}
 #' }
 #' Vectors are arrays, matrices arrays of rows; a vector of length 1 is an array as well, except for the members said to be a number. Missing
-#' values are `null`.
+#' values are `null`. What a method does not need is not there.
 #'
 #' # Formulas
-#' z is a row of scores of length K, p its probabilities (z itself, or for logits softmax(z)), and l the logarithms:
-#' log(max(p, `floor`)), or for logits with a `floor` of 0 z itself.
+#' z is a row of scores of length K, and p its probabilities: z itself, or for logits softmax(z).
+#'
+#' **`none`**: the result is p.
+#'
+#' **`temperature`, `vector`, `matrix`, `gp`**: the result is softmax(h), h the latent values of the classes. Members are `mean` (`"linear"` or
+#' `"log"`), `floor` and `center` (true or false), by which scores become
+#' \deqn{x_k = \log \max(p_k, \mathrm{floor}), \qquad x_k = z_k \;\mathrm{if\;floor} = 0, \qquad
+#'   x_k = \max(p_k, \mathrm{floor}) \;\mathrm{if\;mean\;is\;"log"},}{x_k = log max(p_k, floor); x_k = z_k if floor = 0; x_k = max(p_k, floor) if mean is "log",}
+#' less their mean over the row if `center`. Then \eqn{h_k = g(x_k)}{h_k = g(x_k)} plus what the other members add:
 #' \describe{
-#'   \item{`none`}{p.}
-#'   \item{`temperature`}{numbers `temperature`, `floor`: softmax(l / temperature).}
-#'   \item{`vector`, `matrix`}{array `offset`, array or matrix `weights`, number `floor`: with x = l less its mean over the row,
-#'     softmax(h), \eqn{h_k}{h_k} = offset\[k\] + weights\[k\] x\[k\], or offset\[k\] + \eqn{\sum_l}{sum_l} weights\[k\]\[l\] x\[l\].}
-#'   \item{`platt`}{arrays `slope`, `intercept`, `low`, `high` with one value per map, and `log_odds`, true or false: with s the
-#'     log-odds log(p/(1 - p)) of the class (for logits \eqn{z_k - \log \sum_{j \ne k} \exp z_j}{z_k - log sum_(j != k) exp z_j}), or p itself, limited to
-#'     `low` and `high`, the map is 1/(1 + exp(-(slope s + intercept))).}
-#'   \item{`beta`}{arrays `a`, `b`, `c`, number `clip`: with q = max(p, clip) and r = max(1 - p, clip) the map is
-#'     1/(1 + exp(-(a log q - b log r + c))).}
-#'   \item{`isotonic`, `histogram`, `bbq`}{`shape` and `maps`, an array with an object for each map. Shape `"lines"`: `x`, `y`, straight
-#'     lines between these points and constant beyond. Shape `"steps"`: `x` (edges, ascending) and `y` (one value more): the value is
-#'     `y[i]` (counted from 0), i the number of edges less than p; where it is `null` the value is p itself. Shape `"pairs"` (Venn-Abers): `x`, `y` as for steps give
-#'     p1, and `x0`, `y0` p0, where edges equal to p are counted as well; the value is p1/(1 - p0 + p1).}
-#'   \item{`gp`}{the posterior mean, as `predict(approx = "mean")`: numbers `slope`, `lengthscale`, `floor`, arrays `place`,
-#'     `weight`, and `mean` (`"linear"` or `"log"`), `center`. With x = l (for `mean = "log"` max(p, floor)), less its mean over the row if `center` is true,
-#'     \eqn{g(x) = \mathrm{slope}\; x + \sum_j \mathrm{weight}_j \exp(-(x - \mathrm{place}_j)^2/(2\, \mathrm{lengthscale}^2))}{g(x) = slope x +
-#'     sum_j weight_j exp(-(x - place_j)^2 / (2 lengthscale^2))} (log x in place of slope x for `"log"`), and the result is softmax(h), \eqn{h_k = g(x_k)}{h_k = g(x_k)} plus, where
-#'     the members are there, `offset`\[k\]; with v = x limited to the two `limits`,
-#'     \eqn{\sum_l}{sum_l} `linear`\[k\]\[l\] v\[l\] and \eqn{\sum_l}{sum_l} `softmax`\[k\]\[l\] u\[l\], u = softmax(`steep` v); and
-#'     `even`\[k\] e, e = |d| + 2 log(1 + exp(-|d|)) - 2 log 2, d = `steep` (v\[2\] - v\[1\]).}
+#'   \item{`slope`}{a number a (for `vector` an array, one value per class): \eqn{g(x) = a x}{g(x) = a x}, or
+#'     \eqn{a \log x}{a log x} if `mean` is `"log"`. Temperature scaling has nothing more: a is 1 divided by the temperature.}
+#'   \item{`place`, `weight`, `lengthscale`}{two arrays and a number l: g has besides
+#'     \eqn{\sum_j \mathrm{weight}_j \exp(-(x - \mathrm{place}_j)^2/(2 l^2))}{sum_j weight_j exp(-(x - place_j)^2 / (2 l^2))}.}
+#'   \item{`nodes`, `values`}{of `calib_gp(monotone = TRUE)`: g is a straight line between these points, and has the slope a beyond the
+#'     first and the last.}
+#'   \item{`offset`}{an array: `offset`\[k\] is added.}
+#'   \item{`linear`}{a matrix: \eqn{\sum_l}{sum_l} `linear`\[k\]\[l\] v\[l\] is added, v being x, limited to the two `limits` if
+#'     they are there.}
+#'   \item{`softmax`, `steep`}{a matrix and a number: \eqn{\sum_l}{sum_l} `softmax`\[k\]\[l\] u\[l\] is added, u = softmax(`steep` v).}
+#'   \item{`even`, `steep`}{a matrix with one column: `even`\[k\]\[1\] 2 log cosh(`steep` (v\[2\] - v\[1\]) / 2) is added.}
+#' }
+#' Of [calib_gp()] this is the posterior mean, as by `predict(approx = "mean")`, not the integral over the posterior that `predict()` gives by
+#' default. It agrees with the former up to about 1e-8, with `monotone = TRUE` up to about 1e-5 (`predict()` interpolates
+#' between nodes in another way); the order of the classes is kept up to rounding.
+#'
+#' **`platt`**: arrays `slope`, `intercept`, `low`, `high` with one value per map, and `log_odds`, true or false. With s the
+#' log-odds log(p/(1 - p)) of the class (for logits \eqn{z_k - \log \sum_{j \ne k} \exp z_j}{z_k - log sum_(j != k) exp z_j}), or p itself, limited to
+#' `low` and `high`, the map is 1/(1 + exp(-(slope s + intercept))).
+#'
+#' **`beta`**: arrays `a`, `b`, `c`, number `clip`. With q = max(p, clip) and r = max(1 - p, clip) the map is
+#' 1/(1 + exp(-(a log q - b log r + c))).
+#'
+#' **`isotonic`, `histogram`, `bbq`**: `shape` and `maps`, an array with an object for each map.
+#' \describe{
+#'   \item{`"lines"`}{`x`, `y`: straight lines between these points and constant beyond.}
+#'   \item{`"steps"`}{`x` (edges, ascending) and `y` (one value more): the value is `y[i]` (counted from 0), i the number of edges
+#'     less than p; where it is `null` the value is p itself.}
+#'   \item{`"pairs"`}{(Venn-Abers) `x`, `y` as for steps give p1, and `x0`, `y0` p0, where edges equal to p are counted as
+#'     well; the value is p1/(1 - p0 + p1).}
 #' }
 #' Maps: with K = 2 there is one, that of the second class, and the first gets 1 less its value. With more there is one for each
 #' class, and the values are divided by their sum; if that is 0 the result is p.
@@ -136,17 +153,19 @@ portable.calib_none <- function(object) structure(list(), names = character())
 
 #' @export
 portable.calib_temperature <- function(object) {
-  list(temperature = object$temperature, floor = temperature_floor(object))
+  list(slope = 1 / object$temperature, mean = "linear", floor = temperature_floor(object), center = TRUE)
 }
 
 #' @export
 portable.calib_vector <- function(object) {
-  list(offset = I(unname(object$offset)), weights = I(unname(object$weights)), floor = temperature_floor(object))
+  list(slope = I(unname(object$weights)), offset = I(unname(object$offset)), mean = "linear",
+    floor = temperature_floor(object), center = TRUE)
 }
 
 #' @export
 portable.calib_matrix <- function(object) {
-  list(offset = I(unname(object$offset)), weights = unname(object$weights), floor = temperature_floor(object))
+  list(slope = 0, linear = unname(object$weights), offset = I(unname(object$offset)), mean = "linear",
+    floor = temperature_floor(object), center = TRUE)
 }
 
 #' @export
@@ -192,6 +211,7 @@ portable_curves <- function(object, shape) {
 portable.calib_gp <- function(object) {
   out <- gp_formula(object)
   numbers <- c("slope", "lengthscale", "floor", "steep", "mean", "center")
+  if (!is.null(out$even)) out$even <- matrix(out$even)
   lapply(stats::setNames(names(out), names(out)), function(name) if (name %in% numbers) out[[name]] else I(out[[name]]))
 }
 

@@ -6,7 +6,7 @@ sql_steps.calib_gp <- function(object, d, z) {
   formula <- gp_formula(object)
   k <- length(z)
   l <- numbered("l", k)
-  steps <- if (formula$mean == "log" && is.null(formula$nodes)) {
+  steps <- if (formula$mean == "log") {
     list(sql_step(stats::setNames(sql_least(z, formula$floor), l)))
   } else {
     sql_log(object, d, z, formula$floor, l)

@@ -33,9 +33,20 @@ database_fits <- function(d, logits) {
     isotonic = calib_isotonic(d$x, d$y), steps = calib_isotonic(d$x, d$y, interpolate = FALSE),
     venn = calib_isotonic(d$x, d$y, type = "venn-abers"), width = calib_histogram(d$x, d$y),
     mass = calib_histogram(d$x, d$y, binning = "mass"), bbq = calib_bbq(d$x, d$y),
-    gp = calib_gp(d$x, d$y, class_effects = "none"), uncentred = calib_gp(d$x, d$y, center = FALSE)
+    gp = calib_gp(d$x, d$y, class_effects = "none"), averaged = calib_gp(d$x, d$y, integrate = TRUE), uncentred = calib_gp(d$x, d$y, center = FALSE)
   ), if (!logits) list(log = calib_gp(d$x, d$y, mean = "log"))))
 }
+
+#' Fits whose maps are tables
+ordered_fits <- function(d, logits) {
+  suppressWarnings(c(list(ordered = calib_gp(d$x, d$y, monotone = TRUE),
+    ordered_offset = calib_gp(d$x, d$y, monotone = TRUE, class_effects = "offset"),
+    ordered_uncentred = calib_gp(d$x, d$y, monotone = TRUE, center = FALSE)),
+    if (!logits) list(ordered_log = calib_gp(d$x, d$y, monotone = TRUE, mean = "log"))))
+}
+
+#' How far from predict(approx = "mean") the help pages say that a formula may be
+mean_limit <- function(fit) if (fit$method != "gp") 1e-12 else if (isTRUE(fit$monotone)) 1e-5 else 1e-8
 
 by_mean <- function(fit, x) {
   suppressWarnings(if (fit$method == "gp") predict(fit, x, approx = "mean") else predict(fit, x))

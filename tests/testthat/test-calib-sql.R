@@ -13,10 +13,7 @@ test_that("every method gives in SQLite what predict() gives, with zeros, ones a
   for (k in c(2, 3)) for (logits in c(FALSE, TRUE)) {
     d <- database_rows(k, logits)
     DBI::dbWriteTable(con, "rows", data.frame(id = seq_len(nrow(d$x)), d$x), overwrite = TRUE)
-    fits <- database_fits(d, logits)
-    for (name in names(fits)) {
-      expect_same_in_db(con, fits[[name]], d, if (fits[[name]]$method == "gp") 1e-8 else 1e-12)
-    }
+    for (fit in c(database_fits(d, logits), ordered_fits(d, logits))) expect_same_in_db(con, fit, d, mean_limit(fit))
   }
 })
 
@@ -244,10 +241,64 @@ test_that("literals come back as the same number", {
   expect_identical(unname(unlist(back)), x)
 })
 
+test_that("many steps are joined: every map, ties, zeros, ten and a hundred classes", {
+  skip_without_sqlite()
+  con <- memory_db()
+  set.seed(7)
+  p <- sort(round(runif(4000), 4))
+  y <- as.integer(runif(4000) < p)
+  fits <- suppressWarnings(list(steps = calib_histogram(p, y, bins = 1500, binning = "mass"),
+    width = calib_histogram(p, y, bins = 1100), lines = calib_isotonic(p, y), flat = calib_isotonic(p, y, interpolate = FALSE),
+    venn = calib_isotonic(p, y, type = "venn-abers")))
+  new <- c(p, fits$steps$x, 0, 1, runif(500))
+  DBI::dbWriteTable(con, "rows", data.frame(id = seq_along(new), p = new))
+  tbl <- dplyr::tbl(con, "rows")
+  for (name in names(fits)) {
+    fit <- fits[[name]]
+    query <- calib_sql(fit, "p", con, "rows", "id", lookup = "my \"steps\"")
+    for (statement in query$lookup$statements) DBI::dbExecute(con, statement)
+    out <- DBI::dbGetQuery(con, as.character(query))
+    expect_equal(out$.pred_1[order(out$id)], unname(predict(fit, new)[, 2]), tolerance = 1e-14, label = name)
+    expect_lt(nchar(query$query), 8000) # it does not grow with the steps
+    expect_equal(as.data.frame(augment(fit, tbl, columns = "p", lookup = "my \"steps\""))$.pred_1, out$.pred_1)
+    DBI::dbRemoveTable(con, "my \"steps\"")
+    # by itself where there are many, else CASE
+    many <- nrow(query$lookup$rows) > 1000
+    expect_equal(is.null(calib_sql(fit, "p", con)$lookup), !many)
+    expect_null(calib_sql(fit, "p", con, lookup = FALSE)$lookup)
+    expect_equal(as.data.frame(augment(fit, tbl, columns = "p"))$.pred_1, out$.pred_1, tolerance = 1e-14)
+  }
+  expect_output(print(calib_sql(fits$steps, "p", con)), "joins the table gpcalib_steps of 1[0-9]{3} rows")
+  expect_setequal(DBI::dbListTables(con), c("rows", grep("^gpcalib_", DBI::dbListTables(con), value = TRUE)))
+  for (k in c(3, 100)) {
+    d <- database_rows(k, k == 3, 400)
+    DBI::dbWriteTable(con, "rows", data.frame(id = 1:400, d$x), overwrite = TRUE)
+    fits <- c(suppressWarnings(list(calib_isotonic(d$x, d$y), calib_histogram(d$x, d$y), calib_isotonic(d$x, d$y, type = "venn-abers"))),
+      if (k == 3) ordered_fits(d, TRUE))
+    for (fit in fits) {
+      query <- calib_sql(fit, colnames(d$x), con, "rows", "id", lookup = "steps")
+      for (statement in query$lookup$statements) DBI::dbExecute(con, statement)
+      out <- as.data.frame(augment(fit, dplyr::tbl(con, "rows"), lookup = "steps"))
+      out <- out[order(out$id), ]
+      expect_lt(max(abs(as.matrix(out[paste0(".pred_", colnames(d$x))]) - by_mean(fit, d$x))), mean_limit(fit))
+      DBI::dbRemoveTable(con, "steps")
+    }
+  }
+  # NULL stays NULL
+  DBI::dbWriteTable(con, "rows", data.frame(p = c(0.2, NA)), overwrite = TRUE)
+  fit <- calib_histogram(p, y, bins = 1500, binning = "mass")
+  expect_equal(is.na(as.data.frame(augment(fit, dplyr::tbl(con, "rows"), columns = "p", check = FALSE))$.pred_1), c(FALSE, TRUE))
+  expect_error(calib_sql(calib_platt(p, y), "p", con, lookup = "steps"), "no steps to put there", class = "gpcalib_error_input")
+  expect_error(calib_sql(fit, "p", con, lookup = 3), "`lookup`", class = "gpcalib_error_input")
+  spark <- dbplyr::simulate_hive()
+  expect_null(calib_sql(fit, "p", spark, lookup = FALSE)$lookup)
+  expect_match(calib_sql(fit, "p", spark)$query, "LEFT JOIN `gpcalib_steps` gpcalib_m1 ON")
+})
+
 test_that("what cannot be written is refused", {
   skip_if_not_installed("dbplyr")
-  d <- database_rows(3, FALSE)
-  fit <- suppressWarnings(calib_gp(d$x, d$y, monotone = TRUE))
-  expect_error(calib_sql(fit, con = dbplyr::simulate_postgres()), "monotone = TRUE", class = "gpcalib_error_input")
-  expect_error(write_calibrator(fit, tempfile()), "monotone = TRUE", class = "gpcalib_error_input")
+  steep <- suppressWarnings(calib_gp(c(-1e4, -9e3, 1, 2, 9e3, 1e4), c(0, 0, 1, 0, 1, 1), input = "logits", monotone = TRUE,
+    hyper = c(slope = 1)))
+  expect_error(calib_sql(steep, con = dbplyr::simulate_postgres()), "so steep", class = "gpcalib_error_input")
+  expect_error(write_calibrator(steep, tempfile()), "so steep", class = "gpcalib_error_input")
 })

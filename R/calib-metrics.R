@@ -43,7 +43,7 @@
 #'   `estimator`, `type`, `event`, `event_level`, `debias`. For `print()`: to [print.data.frame()].
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
 #' @param replicates How often to resample, at least 20.
-#' @param eps Passed on to [log_loss()].
+#' @param eps Probabilities below this count as this much in the log loss ([log_loss()]) and in the calibration slope.
 #' @param truth,estimate Instead of `labels`, when `probs` is a data frame: the column with the true classes, and
 #'   the columns with the probabilities (`starts_with(".pred_")` when left out), as in [calib_fit()]. `weights`, `by`
 #'   and `groups` may then be columns, too.
@@ -101,7 +101,8 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
 #' @noRd
 metric_table <- function(forecast, how, clusters) {
   totals <- forecast_totals(forecast)
-  slope <- measure_slope(forecast, clusters)
+  raised <- raise_zeros(forecast, how$eps)
+  slope <- measure_slope(raised, clusters)
   if (is.nan(slope$estimate) && is.finite(slope$t)) { # an impossible label is named by the log loss
     warn_gpcalib("undefined", paste0("The calibration slope is undefined (NaN): all probabilities of a row are ",
       "equal, or 0 and 1, in every row."))
@@ -128,7 +129,7 @@ metric_table <- function(forecast, how, clusters) {
   table <- add_bootstrap(table, forecast, how$level, how$replicates, seed, eps = how$eps,
     clusters = clusters)
   table <- add_null(table, forecast, how$specs$ece, how$level, how$replicates, seed, clusters = clusters)
-  add_slope(table, forecast, slope, how$level, how$replicates, seed, clusters)
+  add_slope(table, raised, slope, how$level, how$replicates, seed, clusters)
 }
 
 #' @param x A table of measures.

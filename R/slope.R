@@ -31,6 +31,16 @@ solve_slope <- function(forecast, t, start = 1) {
 #' @noRd
 slope_gain <- function(at, one, a) 2 * ((a - 1) * at[2] - (at[1] - one[1]))
 
+#' The forecast with probabilities of at least `eps`, rows summing to 1
+#' @noRd
+raise_zeros <- function(forecast, eps) {
+  if (eps > 0 && any(forecast$probs < eps)) {
+    forecast$probs <- pmax(forecast$probs, eps)
+    forecast$probs <- forecast$probs / rowSums(forecast$probs)
+  }
+  forecast
+}
+
 #' @return list: `estimate`, `error` (robust), `gain` (likelihood ratio), `t`, `one` (A at 1), `rows`.
 #' @noRd
 measure_slope <- function(forecast, clusters = NULL) {

@@ -26,8 +26,8 @@
 #' }
 #'
 #' # Intervals
-#' For intercept and slopes Wald's, from the information; with weights or `groups` from the robust
-#' (sandwich) covariance. For O:E and the Brier score on the log scale, for the c-index on the logit scale, for
+#' For intercept and slopes Wald's with the robust (sandwich) covariance, HC3 or, with `groups`, summed within them: it holds also
+#' where the true curve is bent and no straight line is right. For O:E and the Brier score on the log scale, for the c-index on the logit scale, for
 #' the others as they are, from the influence of each row (for the c-index that is the method of DeLong et al.,
 #' 1988), summed within `groups`. For `ici` to `emax` quantiles of 500 curves drawn about the
 #' smooth one ([set.seed()] governs). These are distances, never below 0, and near calibration they are
@@ -180,19 +180,22 @@ validate_means <- function(p, hit, w, clusters, level, counts = NULL) {
 #' @noRd
 validate_lines <- function(p, hit, w, clusters, level, counts = NULL) {
   x <- finite_log_odds(p, counts)$x
-  robust <- !is.null(w) && is.null(counts) || !is.null(clusters)
+  each <- if (is.null(w) || !is.null(counts)) 1 else w # of a single row
   line <- function(hold) {
     fit <- .Call(C_recal_fit, x, hit, w, hold)
     if (fit$status != "ok") return(list(coef = c(NaN, NaN), error = c(NaN, NaN)))
-    cov <- fit$inverse
-    if (robust) {
-      r <- (if (is.null(w)) 1 else w) * (hit - stats::plogis(fit$coef[1] + fit$coef[2] * x))
-      scores <- cbind(r, r * x)
-      if (!is.null(clusters)) {
-        scores <- rowsum(scores, clusters$codes) * sqrt(clusters$count / max(1, clusters$count - 1))
-      }
-      cov <- cov %*% crossprod(scores) %*% cov
+    q <- stats::plogis(fit$coef[1] + fit$coef[2] * x)
+    own <- fit$inverse[1, 1] + 2 * fit$inverse[1, 2] * x + fit$inverse[2, 2] * x^2
+    r <- each * (hit - q)
+    if (is.null(clusters)) {
+      r <- r / pmax(1 - each * q * (1 - q) * own, 0.01) # leverage, as in HC3
+      if (!is.null(counts)) r <- sqrt(counts) * r # so many rows, squared and added
     }
+    scores <- cbind(r, r * x)
+    if (!is.null(clusters)) {
+      scores <- rowsum(scores, clusters$codes) * sqrt(clusters$count / max(1, clusters$count - 1))
+    }
+    cov <- fit$inverse %*% crossprod(scores) %*% fit$inverse
     list(coef = fit$coef, error = sqrt(diag(cov)))
   }
   z <- if (is.null(level)) NA else stats::qnorm((1 + level) / 2)

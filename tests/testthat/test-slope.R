@@ -78,3 +78,17 @@ test_that("equal probabilities say nothing of the slope", {
   out <- suppressWarnings(calib_metrics(rep(0:1, 20), rep(0:1, 20), conf_level = .9, replicates = 20))
   expect_identical(out$estimate[out$measure == "calib_slope"], NaN)
 })
+
+test_that("eps raises the probabilities that the slope is measured on", {
+  set.seed(1)
+  p <- matrix(rexp(600), 200)
+  p <- p / rowSums(p)
+  y <- max.col(log(p) - log(-log(matrix(runif(600), 200))))
+  p[1, ] <- c(0, .5, .5)
+  y[1] <- 1 # impossible
+  slope <- function(...) with(suppressWarnings(calib_metrics(p, y, ...)), estimate[measure == "calib_slope"])
+  expect_equal(slope(), NaN)
+  raised <- pmax(p, 1e-4) / rowSums(pmax(p, 1e-4))
+  nll <- function(a) -sum(log((raised^a / rowSums(raised^a))[cbind(1:200, y)]))
+  expect_equal(slope(eps = 1e-4), optimise(nll, c(.1, 3), tol = 1e-8)$minimum, tolerance = 1e-6)
+})

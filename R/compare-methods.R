@@ -7,18 +7,32 @@
 #' @export
 print.forecast_comparison <- function(x, digits = 4, ...) {
   names <- levels(x$scores$forecast)
-  cat(say_count(length(names), "forecast"), " of ", say_number(x$n), " cases, ", length(x$classes), " classes",
+  cat(say_count(length(names), "forecast"), " of ", say_number(sum(x$n)), " cases, ", length(x$classes), " classes",
     if (!is.null(x$groups)) paste0(", ", say_number(x$groups), " groups"), "\n", sep = "")
-  against <- if (is.null(x$reference)) "the constant forecast" else x$reference
-  for (measure in unique(x$scores$measure)) {
-    part <- x$scores[x$scores$measure == measure, ]
+  if (is.null(x$scores[["by"]])) {
+    print_comparison(x$scores, x$differences, x$reference, digits)
+  } else {
+    for (name in levels(x$scores$by)) {
+      cat("\n-- ", name, " (", say_number(x$n[[name]]), " cases)\n", sep = "")
+      print_comparison(x$scores[x$scores$by == name, ], x$differences[x$differences$by == name, ], x$reference, digits)
+    }
+  }
+  cat("\nIntervals at ", say_level(x$conf_level), if (!is.null(x$groups)) ", robust to dependence within groups",
+    ".\n", sep = "")
+  invisible(x)
+}
+
+print_comparison <- function(scores, differences, reference, digits) {
+  against <- if (is.null(reference)) "the constant forecast" else reference
+  for (measure in unique(scores$measure)) {
+    part <- scores[scores$measure == measure, ]
     cat("\n", score_titles[[measure]], " (smaller is better; skill against ", against, ")\n", sep = "")
     table <- part[c("forecast", "score", "conf.low", "conf.high", "skill", "miscalibration", "discrimination",
       "uncertainty")]
     names(table)[6:8] <- c("MCB", "DSC", "UNC")
     table <- table[vapply(table, function(column) !all(is.na(column)), NA)]
     print_rounded(table, digits)
-    part <- x$differences[x$differences$measure == measure, ]
+    part <- differences[differences$measure == measure, ]
     if (!nrow(part)) next
     part$pair <- paste(part$forecast, "-", part$reference)
     table <- part[c("pair", "difference", "std.error", "conf.low", "conf.high", "p.value")]
@@ -26,9 +40,6 @@ print.forecast_comparison <- function(x, digits = 4, ...) {
     cat("differences, paired:\n")
     print_rounded(table, digits)
   }
-  cat("\nIntervals at ", say_level(x$conf_level), if (!is.null(x$groups)) ", robust to dependence within groups",
-    ".\n", sep = "")
-  invisible(x)
 }
 
 score_titles <- c(log_loss = "Log loss", brier_score = "Brier score", rps = "Ranked probability score")
@@ -95,7 +106,7 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
     ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2]), drop = FALSE) +
     ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17), drop = FALSE) +
     ggplot2::scale_x_continuous(breaks = few_breaks, labels = say_plain) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x") +
+    comparison_facets(table) +
     labs(x = wrap_words(title, width = 40), y = NULL,
       caption = wrap_words(say_level(object$conf_level), " intervals, paired", if (!is.null(object$groups)) {
         ", robust within groups"
@@ -103,6 +114,14 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
     picture_theme(base_size) +
     ggplot2::theme(legend.position = "top", legend.justification = "left",
       panel.grid.major.y = ggplot2::element_blank())
+}
+
+#' A panel for each score; with `by`, a row of panels for each of its values
+#' @noRd
+comparison_facets <- function(table) {
+  if (is.null(table[["by"]])) return(ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x"))
+  ggplot2::facet_grid(ggplot2::vars(.data$by), ggplot2::vars(.data$panel), scales = "free_x",
+    labeller = ggplot2::labeller(by = function(x) shorten(x, 20)))
 }
 
 #' Two or three breaks, evenly spaced, so that labels of small panels do not run into each other

@@ -43,6 +43,8 @@
 #' @param eps Probabilities below this count as this much in the log loss. An infinite log loss has no
 #'   difference (`NA`), with a warning of class `gpcalib_warning_infinite`.
 #' @param weights `NULL`, or one weight per row.
+#' @param by `NULL`, or a factor with one value per row (hospitals, seasons): the forecasts are compared within each of its
+#'   values, and a column `by` comes first in both tables.
 #' @return An object of class `forecast_comparison`, a list of
 #'   \describe{
 #'     \item{`scores`}{a data frame with one row per score and forecast: `measure`, `forecast`, `score`,
@@ -52,7 +54,7 @@
 #'       `difference` (forecast less reference: negative when the forecast is better), `std.error`,
 #'       `statistic`, `df`, `conf.low`, `conf.high`, `p.value`;}
 #'   }
-#'   and `reference`, `conf_level`, `n`, `groups` (their number, or `NULL`), `classes`. `tidy()` gives the
+#'   and `reference`, `conf_level`, `n` (with `by` one number for each of its values), `groups` (their number, or `NULL`), `classes`. `tidy()` gives the
 #'   differences, `as.data.frame()` the scores.
 #' @references
 #' Diebold, F. X. and Mariano, R. S. (1995). Comparing predictive accuracy. *Journal of Business and
@@ -77,7 +79,7 @@
 #' tidy(result)
 #' @export
 compare_forecasts <- function(forecasts, labels, reference = NULL, groups = NULL, scores = NULL,
-                              conf_level = 0.95, eps = 0, weights = NULL) {
+                              conf_level = 0.95, eps = 0, weights = NULL, by = NULL) {
   if (missing(forecasts)) stop_input("forecasts", "is missing", "Give a list of forecasts.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   conf_level <- check_level(conf_level)
@@ -88,18 +90,38 @@ compare_forecasts <- function(forecasts, labels, reference = NULL, groups = NULL
   measures <- check_scores_wanted(scores, labels, length(classes))
   groups <- check_groups(groups, nrow(first$probs))
   reference <- check_base_forecast(reference, names(checked))
-  constant <- constant_forecast(first)
-  all <- if (identical(reference, "climatology")) c(checked, list(climatology = constant)) else checked
-  rows <- lapply(all, row_scores, measures = measures, eps = eps)
-  warn_infinite(rows)
-  base <- if (is.null(reference)) row_scores(constant, measures, eps) else rows[[reference]]
-  estimate <- function(x) mean_interval(x, first$weights, groups, conf_level)
+  how <- list(measures = measures, eps = eps, level = conf_level, reference = reference)
+  warn_infinite(lapply(checked, row_scores, measures = measures, eps = eps))
+  parts <- if (is.null(by)) {
+    list(compare_rows(checked, how, groups))
+  } else {
+    rows <- rows_by(check_by(by, nrow(first$probs)))
+    lapply(names(rows), function(name) {
+      own <- lapply(checked, forecast_rows, rows = rows[[name]], name = name)
+      compare_rows(own, how, if (!is.null(groups)) match(groups[rows[[name]]], unique(groups[rows[[name]]])))
+    })
+  }
+  all_of <- function(field) {
+    tables <- lapply(parts, `[[`, field)
+    if (is.null(by)) tables[[1]] else bind_groups(tables, names(rows))
+  }
   structure(list(
-    scores = score_table(all, rows, base, measures, estimate),
-    differences = difference_table(rows, reference, measures, estimate),
-    reference = reference, conf_level = conf_level, n = nrow(first$probs),
-    groups = if (!is.null(groups)) max(groups), classes = classes
+    scores = all_of("scores"), differences = all_of("differences"), reference = reference, conf_level = conf_level,
+    n = if (is.null(by)) nrow(first$probs) else lengths(rows), groups = if (!is.null(groups)) max(groups), classes = classes
   ), class = "forecast_comparison")
+}
+
+#' Scores and differences of forecasts of the same rows
+#' @noRd
+compare_rows <- function(forecasts, how, groups) {
+  first <- forecasts[[1]]
+  constant <- constant_forecast(first)
+  all <- if (identical(how$reference, "climatology")) c(forecasts, list(climatology = constant)) else forecasts
+  rows <- lapply(all, row_scores, measures = how$measures, eps = how$eps)
+  base <- if (is.null(how$reference)) row_scores(constant, how$measures, how$eps) else rows[[how$reference]]
+  estimate <- function(x) mean_interval(x, first$weights, groups, how$level)
+  list(scores = score_table(all, rows, base, how$measures, estimate),
+    differences = difference_table(rows, how$reference, how$measures, estimate))
 }
 
 # What comes in ---------------------------------------------------------------------------

@@ -4,7 +4,8 @@
 #'
 #' Each forecast of a comparison is a point: its miscalibration (what isotonic recalibration would gain)
 #' against its discrimination (what the recalibrated forecast is better by than a constant). Forecasts on
-#' the same grey line have the same mean score, MCB - DSC + UNC; scores are better above it and to the left.
+#' the same grey line have the same mean score, MCB - DSC + UNC; scores are better above it and to the left. A comparison with
+#' `by` gives a panel for each of its values.
 #'
 #' @param x A result of [compare_forecasts()].
 #' @param measure Which score; `NULL`: the Brier score if there is one, otherwise the first that has parts.
@@ -53,9 +54,17 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
   names <- levels(rows$forecast)
   many <- length(names) > most_marks
   short <- stats::setNames(shorten(names, if (many) 14 else 24), names)
-  least <- max(0.02 * placed$uncertainty[1], 1e-3) # labels of one class have no uncertainty
+  grouped <- !is.null(placed[["by"]])
+  least <- max(0.02 * placed$uncertainty, 1e-3) # labels of one class have no uncertainty
   top <- c(mcb = 1.2 * max(placed$miscalibration, least), dsc = 1.15 * max(placed$discrimination, least))
-  lines <- score_lines(placed$uncertainty[1], top, placed)
+  lines <- if (grouped) {
+    groups <- split(placed, placed$by, drop = TRUE)
+    do.call(rbind, lapply(names(groups), function(name) {
+      cbind(by = factor(name, levels(placed$by)), score_lines(groups[[name]]$uncertainty[1], top, groups[[name]]))
+    }))
+  } else {
+    score_lines(placed$uncertainty[1], top, placed)
+  }
   lost <- setdiff(names, as.character(placed$forecast))
   ggplot(rows, aes(.data$miscalibration, .data$discrimination)) +
     geom_segment(aes(x = .data$x, y = .data$y, xend = .data$xend, yend = .data$yend), data = lines,
@@ -66,11 +75,12 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
     scale_x_continuous(limits = c(0, top[["mcb"]]), breaks = few_breaks, labels = say_plain, expand = c(0, 0)) +
     scale_y_continuous(limits = c(0, top[["dsc"]]), labels = say_plain, expand = c(0, 0)) +
     labs(x = "Miscalibration", y = "Discrimination", colour = NULL, shape = NULL,
-      caption = wrap_words("Grey: equal mean ", score_words[[measure]], ". Best is the upper left; ",
-        "uncertainty ", say_three(placed$uncertainty[1]), ".", if (many) " Names that would overlap are left out.",
+      caption = wrap_words("Grey: equal mean ", score_words[[measure]], ". Best is the upper left", if (grouped) "." else "; ",
+        if (!grouped) paste0("uncertainty ", say_three(placed$uncertainty[1]), "."), if (many) " Names that would overlap are left out.",
         if (length(lost)) paste0(" Infinite for ", paste(shorten(lost, 20), collapse = ", "), "."))) +
     picture_theme(base_size) +
     ggplot2::theme(panel.grid.major = element_blank()) +
+    (if (grouped) facet_wrap(vars(.data$by), labeller = ggplot2::as_labeller(function(x) shorten(x, 24)))) +
     (if (many) named_points(placed, short, top, base_size) else marked_points(placed, short, base_size))
 }
 

@@ -19,9 +19,10 @@
 #' @param points How many thresholds, evenly spaced. Forecasts with fewer different values than that are
 #'   drawn exactly, with their jumps.
 #' @param weights `NULL`, or one weight per row.
+#' @param by `NULL`, or a factor with one value per row: a panel for each of its values.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
-#' @return A ggplot object; its `data` has the columns `forecast`, `theta` and `score`. The grey line is
+#' @return A ggplot object; its `data` has the columns `forecast`, `theta` and `score` (with `by`, that first). The grey line is
 #'   the constant forecast of the event's frequency (`climatology`).
 #' @references
 #' Ehm, W., Gneiting, T., Jordan, A. and Krueger, F. (2016). Of quantiles and expectiles: consistent scoring
@@ -32,7 +33,7 @@
 #' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain, scale = "logit")
 #' plot_murphy(list(raw = rain_nyc$prob, platt = predict(fit, rain_nyc$prob)), rain_nyc$rain)
 #' @export
-plot_murphy <- function(x, labels, event = NULL, ..., points = 501, weights = NULL, base_size = 9) {
+plot_murphy <- function(x, labels, event = NULL, ..., points = 501, weights = NULL, by = NULL, base_size = 9) {
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
@@ -40,12 +41,22 @@ plot_murphy <- function(x, labels, event = NULL, ..., points = 501, weights = NU
   base_size <- check_number(base_size, "base_size", 1, 100)
   forecasts <- check_forecasts(x, labels, weights, "x")
   event <- check_event(event, "event", forecasts[[1]]$classes)
-  table <- do.call(rbind, lapply(names(forecasts), function(name) {
-    cbind(forecast = name, murphy_curve(forecasts[[name]], event, points))
-  }))
-  table$forecast <- factor(table$forecast, levels = names(forecasts))
-  constant <- murphy_curve(constant_forecast(forecasts[[1]]), event, points)
-  draw_murphy(table, constant, forecasts[[1]]$classes[event], base_size)
+  rows <- if (!is.null(by)) rows_by(check_by(by, nrow(forecasts[[1]]$probs)))
+  curves <- function(forecasts) {
+    table <- do.call(rbind, lapply(names(forecasts), function(name) {
+      cbind(forecast = name, murphy_curve(forecasts[[name]], event, points))
+    }))
+    table$forecast <- factor(table$forecast, levels = names(forecasts))
+    table
+  }
+  constant <- function(forecasts) murphy_curve(constant_forecast(forecasts[[1]]), event, points)
+  each <- function(make) {
+    if (is.null(rows)) return(make(forecasts))
+    bind_groups(lapply(names(rows), function(name) {
+      make(lapply(forecasts, forecast_rows, rows = rows[[name]], name = name))
+    }), names(rows))
+  }
+  draw_murphy(each(curves), each(constant), forecasts[[1]]$classes[event], base_size)
 }
 
 #' Thresholds and mean elementary scores; at a jump, both its ends
@@ -82,5 +93,6 @@ draw_murphy <- function(table, constant, event, base_size) {
       caption = wrap_words("Event: ", shorten(event, 30), ". The area under a curve is the Brier score; lower is ",
         "better. Grey: the constant forecast.")) +
     picture_theme(base_size) +
+    (if (!is.null(table[["by"]])) facet_wrap(vars(.data$by), labeller = ggplot2::as_labeller(function(x) shorten(x, 24)))) +
     legend_above(short, c("colour", "linetype"))
 }

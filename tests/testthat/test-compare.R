@@ -242,3 +242,28 @@ test_that("Murphy curves and parts are those of triptych", {
   expect_equal(unlist(brier[names(ref$brier_score)]), ref$brier_score, tolerance = 1e-12)
   expect_equal(unlist(log[names(ref$log_loss)]), ref$log_loss, tolerance = 1e-12)
 })
+
+test_that("by compares within each of its values", {
+  site <- rep(c("north", "south", "south"), 100)
+  days <- rep(1:60, 5)
+  all <- compare_forecasts(list(a = p2, b = other), y2, groups = days, by = site)
+  expect_identical(all$n, c(north = 100L, south = 200L))
+  for (name in c("north", "south")) {
+    own <- site == name
+    one <- compare_forecasts(list(a = p2[own], b = other[own]), y2[own], groups = days[own])
+    for (field in c("scores", "differences")) {
+      part <- all[[field]][all[[field]]$by == name, -1]
+      rownames(part) <- NULL
+      expect_equal(part, one[[field]])
+    }
+  }
+  expect_output(print(all), "-- south (200 cases)", fixed = TRUE)
+  drawn <- plot_murphy(list(a = p2, b = other), y2, by = site)$data
+  own <- plot_murphy(list(a = p2, b = other)[1], y2)$data # whole
+  south <- plot_murphy(list(a = p2[site == "south"]), y2[site == "south"])$data
+  expect_equal(drawn$score[drawn$by == "south" & drawn$forecast == "a"], south$score)
+  expect_false(isTRUE(all.equal(drawn$score[drawn$by == "south" & drawn$forecast == "a"], own$score)))
+  expect_s3_class(ggplot2::ggplot_build(plot_mcbdsc(all)), "ggplot_built")
+  expect_s3_class(ggplot2::ggplot_build(autoplot(all)), "ggplot_built")
+  expect_error(compare_forecasts(list(a = p2), y2, by = 1:3), "`by`", class = "gpcalib_error_input")
+})

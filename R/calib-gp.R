@@ -76,7 +76,9 @@
 #'
 #' With `monotone = TRUE` the default of `class_effects` means `"none"`. With `"offset"` the promise holds
 #' for a class that has the higher score and no lower offset (in draws and intervals, where offsets are
-#' drawn as well, for the offsets of each draw). With `"matrix"` there is nothing to promise: an error.
+#' drawn as well, for the offsets of each draw). With `"matrix"` there is nothing to promise: an error. `predict(prior = )`
+#' changes how frequent classes are: then the promise holds for a class that has the higher score and whose frequency is
+#' multiplied by no less.
 #'
 #' # Hyperparameters
 #' A small calibration set says little about the variance and the lengthscale. Taken as known at their optimum they

@@ -60,7 +60,8 @@ describe.calib_gp <- function(object) {
   lines <- c(lines, describe_effects(object))
   if (object$changed > 0) {
     lines <- c(lines, paste0(if (object$increasing) "classes shifted: " else "not increasing: ",
-      say_count(object$changed, "calibration row"), " change their most likely class (monotone = TRUE keeps it)"))
+      say_count(object$changed, "calibration row"), " change their most likely class (",
+      if (object$monotone) "class_effects = \"none\"" else "monotone = TRUE", " keeps it)"))
   }
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the scores", if (!is.null(object$offsets)) ", offsets apart", ", at a cost of ",

@@ -290,3 +290,23 @@ test_that("a damaged fit whose nodes cannot be placed does not break the session
   out <- tryCatch(suppressWarnings(predict(fit, z)), error = identity)
   expect_true(inherits(out, "error") || is.matrix(out))
 })
+
+test_that("another prior keeps the order of classes that gain no less by it", {
+  d <- bent()
+  k <- ncol(d$scores)
+  fit <- suppressWarnings(calib_gp(d$scores, d$labels, monotone = TRUE))
+  prior <- 2^(seq_len(k) - 1)
+  prior <- prior / sum(prior)
+  gain <- prior / (tabulate(as.integer(d$labels), k) / length(d$labels))
+  rows <- d$scores + 1e-9 * rep(-1:1, length.out = nrow(d$scores))
+  set.seed(1)
+  p <- predict(fit, rows, prior = prior)
+  for (a in seq_len(k)) {
+    for (b in setdiff(which(gain >= gain[a]), a)) {
+      higher <- rows[, b] >= rows[, a]
+      expect_false(any(p[higher, b] < p[higher, a]))
+    }
+  }
+  expect_identical(as.integer(predict(fit, rows, prior = prior, type = "class")), max.col(p, "first"))
+  expect_gt(sum(max.col(p, "first") != max.col(rows, "first")), 0) # classes do change
+})

@@ -27,6 +27,11 @@ bench:
 	@sh tools/build.sh
 	@sh tools/bench.sh
 
+league:
+	@sh tools/ensure.sh bench
+	@sh tools/build.sh
+	@sh tools/bench.sh bench/league.R
+
 stress:
 	@sh tools/ensure.sh stress
 	@sh tools/build.sh
@@ -40,4 +45,4 @@ clean:
 	@echo "* removing $(BUILD), demo-output and objects in src"
 	@rm -rf $(BUILD) demo-output src/*.o src/*.so src/*.dll src/*.d
 
-.PHONY: build demo test check bench stress docs clean
+.PHONY: build demo test check bench league stress docs clean

@@ -120,9 +120,9 @@ describe.calib_isotonic <- function(object) {
   } else if (length(object$x) == 1) {
     paste("constant,", format(object$y, digits = 4))
   } else if (object$interpolate) {
-    paste("lines between", say_points(object, "point"))
+    paste("an increasing map, linear between", say_points(object, "point"))
   } else {
-    say_points(object, "step")
+    paste("an increasing map of", say_points(object, "step"))
   }
   title <- if (is.null(object$x0)) "Isotonic calibration" else "Venn-Abers calibration"
   list(title = title, lines = describe_ova(object, lines))

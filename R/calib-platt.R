@@ -153,9 +153,10 @@ class_maps.calib_platt <- function(object, p) map_ova(object, p)
 #' @export
 describe.calib_platt <- function(object) {
   lines <- c(
-    say_coefficients(object),
-    paste0("on ", if (object$log_odds) "log-odds" else "probabilities as they are", ", ",
-      object$targets, " targets"),
+    paste0(if (object$log_odds) "calibrated log-odds = slope * log-odds + intercept: " else {
+      "calibrated log-odds = slope * probability + intercept: "
+    }, say_coefficients(object)),
+    paste(object$targets, "targets"),
     if (any(object$coefficients["slope", ] < 0)) "a slope is negative: low scores speak for the class"
   )
   list(title = "Platt scaling", lines = describe_ova(object, lines))

@@ -181,7 +181,7 @@ describe.calib_temperature <- function(object) {
   }
   if (!is.null(object$floor)) {
     floor <- format(object$floor, digits = 2)
-    lines <- c(lines, paste0("probabilities below ", floor, " count as ", floor))
+    lines <- c(lines, paste0("probabilities below ", floor, " are treated as ", floor))
   }
   list(title = "Temperature scaling", lines = lines)
 }

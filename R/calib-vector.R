@@ -193,9 +193,9 @@ describe_linear <- function(object, title, what) {
   lines <- c(
     paste0(what, "; offsets ", ends(object$offset)),
     paste0("ridge ", say(object$ridge[["offset"]]), " on offsets, ", say(object$ridge[["slope"]]), " on ",
-      if (object$method == "vector") "slopes" else "the matrix", "; effective number of parameters ", say(object$edf)),
+      if (object$method == "vector") "slopes" else "the matrix", "; ", say(object$edf), " effective degrees of freedom"),
     if (!is.null(object$floor)) {
-      paste0("probabilities below ", format(object$floor, digits = 2), " count as that much (zeros occurred)")
+      paste0("probabilities below ", format(object$floor, digits = 2), " are treated as ", format(object$floor, digits = 2))
     }
   )
   list(title = title, lines = lines)

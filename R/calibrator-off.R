@@ -55,9 +55,9 @@ say_off <- function(object) {
   off <- object[["off"]]
   say <- function(x) format(x, digits = 3)
   c(
-    paste0("class \"", object$classes[off[["class"]]], "\" is off on its own rows: mean prediction ",
-      say(off[["predicted"]]), ", frequency ", say(off[["observed"]]), " (",
-      format(off[["errors"]], digits = 2), " standard errors)"),
+    paste0("class \"", object$classes[off[["class"]]], "\" remains miscalibrated: mean predicted probability ",
+      say(off[["predicted"]]), ", observed frequency ", say(off[["observed"]]), " (",
+      format(off[["errors"]], digits = 2), " standard errors apart)"),
     say_shifting(object)
   )
 }

@@ -55,7 +55,7 @@ slim_part <- function(call) {
 #' @noRd
 predict_probs <- function(object, data) UseMethod("predict_probs")
 
-#' What print() and summary() say of a method: list(title, lines)
+#' What print() and summary() say of a method: list(title, lines, details), the details in summary() alone
 #' @noRd
 describe <- function(object) UseMethod("describe")
 
@@ -207,6 +207,8 @@ summary.calibrator <- function(object, ...) {
 print.summary.calibrator <- function(x, ...) {
   print(x$fit)
   cat("\nCall: ", paste(deparse(x$fit$call, width.cutoff = 80L), collapse = "\n  "), "\n", sep = "")
+  details <- describe(x$fit)$details
+  if (length(details)) cat("\nModel:\n", paste0("  ", details, "\n"), sep = "")
   if (nrow(x$coefficients)) {
     cat("\nParameters:\n")
     print(utils::head(x$coefficients, 20), row.names = FALSE, digits = 4)

@@ -159,20 +159,20 @@ effect_words <- function(blocks, k) {
   unname(c(offset = "offsets", matrix = if (k == 2) "shapes" else "matrix", softmax = "matrix of the softmax")[blocks])
 }
 
-#' The line of print() on what was decided, and what it is worth
+#' The line of print() on which effects were chosen, and how much they improve the fit
 #' @noRd
 describe_effects <- function(object) {
-  asked <- object$effects_asked
-  auto <- identical(asked, "auto")
+  auto <- identical(object$effects_asked, "auto")
+  k <- length(object$classes)
   if (object$class_effects == "none") {
     return(paste0("class effects: none", if (auto) {
-      if (isTRUE(object$effects_tried)) ", they promise nothing (\"auto\")" else ", not with these settings (\"auto\")"
-    }))
+      if (isTRUE(object$effects_tried)) " (chosen by \"auto\": they would not improve the fit)" else " (\"auto\" does not try them with these settings)"
+    }, if (k > 2) "; all classes share the map" else "; a probability of 1/2 stays 1/2"))
   }
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
-  parts <- effect_words(names(c(object$effects$sd, object$offsets$sd)), length(object$classes))
-  paste0("class effects: ", paste(parts, collapse = ", "), "; worth ", format(worth, digits = 3), " nats",
-    if (auto) " (\"auto\")")
+  parts <- effect_words(names(c(object$effects$sd, object$offsets$sd)), k)
+  paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")",
+    "; they ", if (worth < 0) "lower" else "raise", " the log evidence by ", format(abs(worth), digits = 3))
 }
 
 #' What summary() says of the effects
@@ -181,10 +181,11 @@ print_effects <- function(effects, classes) {
   if (is.null(effects)) return(invisible())
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
-  cat("\nEffects of the classes, worth ", format(effects$worth, digits = 3), " nats of the bound; each part by itself, ",
-    "given the others:\n", sep = "")
+  cat("\nClass effects raise the log evidence by ", format(effects$worth, digits = 3),
+    " together. Each part, with the other parts in the model:\n", sep = "")
   for (part in names(effects$parts)) {
-    cat("  ", effect_words(part, length(classes)), ": about ", say(effects$parts[[part]]), " nats, standard deviation ", say(effects$sd[[part]]), "\n", sep = "")
+    cat("  ", effect_words(part, length(classes)), ": by about ", say(effects$parts[[part]]), "; prior standard deviation ",
+      say(effects$sd[[part]]), "\n", sep = "")
   }
   shifted <- effects$shifted
   if (!is.null(shifted)) {
@@ -196,7 +197,7 @@ print_effects <- function(effects, classes) {
   }
   mixed <- effects$mixed
   if (!is.null(mixed)) {
-    cat("  mixed up", if (nrow(mixed)) paste0(" (truth where the scores say another class with 90 %): ",
+    cat("  often mistaken", if (nrow(mixed)) paste0(" (change of the log-odds of the true class where the scores give 90 % to another):\n    ",
       paste0("\"", mixed$class, "\" for \"", mixed$said, "\" ", signed(mixed$estimate), collapse = ", ")) else ": none by more than two standard deviations",
       "\n", sep = "")
   }

@@ -38,15 +38,59 @@ gp_edf <- function(object) {
   length(object$q_mean) - sum(diag(object$q_cov)) + (object$mean == "linear")
 }
 
+#' What print() says first: what the scores were like, what the map is like, and what it does to classes;
+#' the numbers of the model are details, for summary()
 #' @export
 describe.calib_gp <- function(object) {
+  lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
+  if (object$changed > 0) {
+    lines <- c(lines, paste0(if (!object$increasing) "the map is not increasing: ", format(object$changed, big.mark = ","), " of ",
+      format(object$n, big.mark = ","), " calibration rows change their most likely class (",
+      if (object$monotone) "class_effects = \"none\"" else "monotone = TRUE", " prevents that)"))
+  }
+  if (object$monotone) {
+    lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
+      "; this lowers the log-likelihood by ",
+      say_cost(object$order_cost)))
+  }
+  if (!is.null(object$floor)) {
+    floor <- format(object$floor, digits = 2)
+    lines <- c(lines, paste0("probabilities below ", floor, " are treated as ", floor))
+  }
+  list(title = "Latent Gaussian process", lines = lines, details = describe_process(object))
+}
+
+#' Were the scores over- or underconfident? By the temperature that the calibration rows ask for
+#' @noRd
+say_confidence <- function(object) {
+  t <- object$scores_seen$temperature
+  if (is.null(t) || !is.finite(t)) return(NULL)
+  verdict <- if (t > 1.05) "overconfident" else if (t < 1 / 1.05) "underconfident" else "neither over- nor underconfident"
+  paste0("the scores were ", verdict, " on the whole (best single temperature ", format(t, digits = 3), ")")
+}
+
+#' @noRd
+say_cost <- function(x) if (x < 0.01) "less than 0.01" else format(x, digits = 2)
+
+#' Is the map more than temperature scaling, which has one degree of freedom?
+#' @noRd
+say_shape <- function(object) {
+  edf <- gp_edf(object)
+  size <- paste0(formatC(edf, format = "f", digits = 1), " effective degrees of freedom")
+  if (object$mean != "linear") return(paste0("shared map: ", size))
+  paste0("shared map: ", if (edf < 1.5) "close to a straight line, as in temperature scaling, " else "curved, ", "with ", size)
+}
+
+#' The numbers of the model, and of the computation
+#' @noRd
+describe_process <- function(object) {
   hyper <- gp_optimum(object)
   mean <- switch(object$mean,
     linear = paste0("linear, slope ", format(hyper[["slope"]], digits = 3)),
     identity = "identity",
     log = "log of the raw probabilities"
   )
-  lines <- c(
+  c(
     paste0("prior mean ", mean, if (object$mean != "log") {
       if (object$center) "; scores centred by row" else "; scores not centred"
     }),
@@ -54,24 +98,9 @@ describe.calib_gp <- function(object) {
       format(hyper[["lengthscale"]], digits = 3), "; ", length(object$inducing),
       " inducing inputs, ", object$covariance, " covariance",
       if (isTRUE(object$integrated)) "; averaged over variance and lengthscale"),
-    paste0("bound ", format(object$elbo, digits = 6), " after ", object$passes,
-      " passes; effective degrees of freedom ", format(gp_edf(object), digits = 2))
+    paste0("evidence lower bound (ELBO) ", format(object$elbo, digits = 6), ", found in ", object$passes,
+      if (object$passes == 1) " pass" else " passes", " over the data")
   )
-  lines <- c(lines, describe_effects(object))
-  if (object$changed > 0) {
-    lines <- c(lines, paste0(if (object$increasing) "classes shifted: " else "not increasing: ",
-      say_count(object$changed, "calibration row"), " change their most likely class (",
-      if (object$monotone) "class_effects = \"none\"" else "monotone = TRUE", " keeps it)"))
-  }
-  if (object$monotone) {
-    lines <- c(lines, paste0("keeps the order of the scores", if (!is.null(object$offsets)) ", offsets apart", ", at a cost of ",
-      format(object$order_cost, digits = 2), " nats"))
-  }
-  if (!is.null(object$floor)) {
-    lines <- c(lines, paste0("probabilities below ", format(object$floor, digits = 2),
-      " count as that much (zeros occurred)"))
-  }
-  list(title = "Latent Gaussian process", lines = lines)
 }
 
 #' @rdname calibrator
@@ -94,23 +123,23 @@ print.summary.calib_gp <- function(x, ...) {
   cat("\nThe map on the scores seen, ", format(fit$range[1], digits = 3), " to ",
     format(fit$range[2], digits = 3), ":\n", sep = "")
   if (fit$monotone) {
-    cat("  increasing by construction: no class overtakes one with a higher score; that costs ",
-      format(fit$order_cost, digits = 2), " nats on the calibration rows\n", sep = "")
+    cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",
+      "  calibration rows by ", say_cost(fit$order_cost), "\n", sep = "")
   } else if (fit$increasing && fit$class_effects != "none") {
-    cat("  increasing; with effects of the classes ", fit$changed, " of ", fit$n,
-      " calibration rows change their most likely class\n", sep = "")
+    cat("  increasing; the class effects change the most likely class of ", fit$changed, " of ", fit$n,
+      " calibration rows\n", sep = "")
   } else if (fit$increasing) {
-    cat("  increasing: its posterior mean keeps the order of the classes\n")
+    cat("  increasing: it keeps the order of the classes in every row\n")
   } else {
-    cat("  not increasing everywhere: under its posterior mean ", fit$changed, " of ", fit$n,
-      " calibration rows change their most likely class; monotone = TRUE keeps it\n", sep = "")
+    cat("  not increasing everywhere: ", fit$changed, " of ", fit$n,
+      " calibration rows change their most likely class (monotone = TRUE prevents that)\n", sep = "")
   }
   away <- x$departure
   clear <- abs(away$departure) > 2 * away$sd
   most <- which.max(abs(away$departure))
-  cat("  departs from the prior mean by at most ", format(abs(away$departure[most]), digits = 2),
-    " (at ", format(away$z[most], digits = 3), "); by more than two standard deviations on ",
-    format(100 * mean(clear), digits = 2), " % of the range\n", sep = "")
+  cat("  largest difference from the prior mean: ", format(abs(away$departure[most]), digits = 2),
+    ", at score ", format(away$z[most], digits = 3), "; the difference exceeds two standard deviations on\n  ",
+    format(100 * mean(clear), digits = 2), " % of this range\n", sep = "")
   print_effects(x$effects, fit$classes)
   invisible(x)
 }

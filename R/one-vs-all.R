@@ -104,7 +104,7 @@ map_ova <- function(object, p) {
 describe_ova <- function(object, lines) {
   k <- length(object$classes)
   fixed <- length(object$fixed)
-  c(lines, if (k > 2) "one-vs-all, rows divided by their sum",
+  c(lines, if (k > 2) "a map for each class against the rest; rows are then divided by their sum",
     if (fixed) paste0(fixed, if (fixed == 1) " class has" else " classes have",
       " a constant probability, because no calibration row (or every one) is of ", if (fixed == 1) "it" else "them"))
 }

@@ -1,6 +1,6 @@
 # Rivals of calib_gp() that are not part of the package, written from their objectives: vector
 # scaling (Guo et al. 2017), and structured vector and matrix scaling, SVS and SMS (Berta,
-# Holzmüller, Jordan and Bach 2025, arXiv 2511.03685).
+# Holzmüller, Jordan and Bach 2025, arXiv 2511.03685). Others are in rivals-more.R.
 #
 # With x = log of temperature-scaled probabilities, smoothed by the share 1 / (n + 1) of the
 # uniform distribution, and k classes, n rows, all of them predict
@@ -69,13 +69,13 @@ loss_of <- function(f, y) {
   list(value = -mean(log(pmax(p[at], 1e-300))), gradient = g / length(y))
 }
 
-minimise <- function(count, value, gradient) {
+minimise <- function(count, value, gradient, start = NULL) {
   last <- NULL # optim() asks for value and gradient apart
   both <- function(par) {
     if (!identical(par, last$par)) last <<- c(list(par = par), value(par))
     last
   }
-  stats::optim(numeric(count), function(par) both(par)$value,
+  stats::optim(if (is.null(start)) numeric(count) else start, function(par) both(par)$value,
     function(par) gradient(par, both(par)), method = "L-BFGS-B",
     control = list(maxit = 500, factr = 1e8, lmm = 10))$par
 }
@@ -89,7 +89,7 @@ fit_vector <- function(x, y, penalty) {
   }, function(par, at) c(colSums(at$g), colSums(at$g * x)) + 2 * ridge * par)
 }
 
-fit_matrix <- function(x, y, penalty) {
+fit_matrix <- function(x, y, penalty, start = NULL) {
   k <- ncol(x)
   m <- matrix(penalty[["m"]], k, k)
   diag(m) <- penalty[["v"]]
@@ -97,5 +97,5 @@ fit_matrix <- function(x, y, penalty) {
   minimise(k + k^2, function(par) {
     loss <- loss_of(at_matrix(x, par), y)
     list(value = loss$value + sum(ridge * par^2), g = loss$gradient)
-  }, function(par, at) c(colSums(at$g), crossprod(at$g, x)) + 2 * ridge * par)
+  }, function(par, at) c(colSums(at$g), crossprod(at$g, x)) + 2 * ridge * par, start)
 }

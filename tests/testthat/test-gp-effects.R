@@ -178,13 +178,13 @@ test_that("what a part is worth is near what the bound loses without it", {
 })
 
 test_that("print() and summary() say what was decided", {
-  expect_output(print(three$fit), "class effects: offsets, matrix.*; worth .* nats \\(\"auto\"\\)")
-  expect_output(print(shared_gp(three$scores, three$labels)), "class effects: none\n")
-  expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "none, not with these settings")
-  expect_output(print(summary(three$fit)), "mixed up .*\"1\" for \"2\" \\+")
+  expect_output(print(three$fit), "class effects: offsets, matrix.* \\(chosen by \"auto\"\\); they raise the log evidence by")
+  expect_output(print(shared_gp(three$scores, three$labels)), "class effects: none; all classes share the map\n")
+  expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "does not try them with these settings")
+  expect_output(print(summary(three$fit)), "often mistaken .*\"1\" for \"2\" \\+")
   expect_output(print(summary(three$fit)), "shifted by more than two standard deviations: \"1\" \\+")
-  expect_output(print(summary(pair$fit)), "shapes: about")
-  expect_output(print(summary(many$fit)), "offsets: about")
+  expect_output(print(summary(pair$fit)), "shapes: by about")
+  expect_output(print(summary(many$fit)), "offsets: by about")
   old <- shared_gp(three$scores, three$labels)
   old[c("class_effects", "effects_asked", "effects_tried")] <- NULL
   old$format <- 3L

@@ -243,7 +243,7 @@ test_that("scores against their labels give a flat map, and a warning", {
 test_that("print() and summary() name the promise, or the remedy", {
   d <- bent()
   fit <- quiet_fit(d$scores, d$labels)
-  expect_output(print(fit), "keeps the order of the scores")
+  expect_output(print(fit), "keeps the order of the classes in every row")
   expect_output(print(summary(fit)), "increasing by construction")
   free <- suppressWarnings(calib_gp(d$scores, d$labels, class_effects = "none"))
   expect_output(print(free), "monotone = TRUE")

@@ -38,8 +38,8 @@ gp_edf <- function(object) {
   length(object$q_mean) - sum(diag(object$q_cov)) + (object$mean == "linear")
 }
 
-#' What print() says first: what the scores were like, what the map is like, and what it does to classes;
-#' the numbers of the model are details, for summary()
+# What print() says first: what the scores were like, what the map is like, and what it does to classes;
+# the numbers of the model are details, for summary().
 #' @export
 describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))

@@ -1,7 +1,7 @@
 # Rscript tools/demo.R: called by `make demo` from the top folder, with the package just
-# built in front of the library path. Calibrates two classifiers, compares before and after
-# on rows that were not used for it, and draws reliability diagrams, latent maps and a calibration
-# map into demo-output/.
+# built in front of the library path. Calibrates two classifiers, one with two classes and one with
+# many, compares before and after on rows that were not used for it, says what is to be seen, and draws
+# reliability diagrams, latent maps and a calibration map into demo-output/.
 
 library(gpcalib)
 set.seed(1) # bands of isotonic curves and of maps are random
@@ -30,6 +30,30 @@ measure <- function(p, y, type) {
   )
 }
 
+# What the reader sees, in numbers of this run: what was claimed, what happened, and the log loss of the default beside
+# the others.
+say_seen <- function(probs, y, name) {
+  percent <- function(x) sprintf("%.0f %%", 100 * x)
+  if (ncol(probs$none) == 2) {
+    claimed <- vapply(probs, function(p) mean(p[, 2]), 0)
+    happened <- mean(y == colnames(probs$none)[2])
+    cat("\nWhat you see: the forecasts promise rain in", percent(claimed[["none"]]), "of the cases, and it rains in",
+      paste0(percent(happened), ".\n"))
+    cat("Temperature scaling treats rain and dry alike, and still promises", paste0(percent(claimed[["temperature"]]), "."),
+      "calib_gp() promises", paste0(percent(claimed[["gp"]]), ",\n"))
+    cat("because it found that the two classes are wrong in different ways. In", paste0(name, "-reliability.png"),
+      "its points lie along the\ndiagonal; in", paste0(name, "-map.png"), "its map lies below one half where the forecast says one half.\n")
+  } else {
+    claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)
+    right <- vapply(probs, class_accuracy, 0, y)
+    cat("\nWhat you see: the network claims", percent(claimed[["none"]]), "and is right in", paste0(percent(right[["none"]]), "."),
+      "After calib_gp() it claims", percent(claimed[["gp"]]), "and is\nright in", paste0(percent(right[["gp"]]), "."),
+      "In", paste0(name, "-reliability.png"), "the coloured boxes (the gaps) shrink from left to right.\n")
+  }
+  loss <- sort(vapply(probs, function(p) suppressWarnings(log_loss(p, y)), 0))
+  cat("Log loss, lowest first:", paste(names(loss), format(loss, digits = 3, trim = TRUE), collapse = ", "), "\n")
+}
+
 rows <- list()
 pictures <- character()
 draw <- function(file, picture, height = 4) {
@@ -50,11 +74,12 @@ for (name in names(sets)) {
     histogram = calib_histogram(set$cal$scores, set$cal$labels),
     gp = calib_gp(set$cal$scores, set$cal$labels)
   )
-  for (fit in fits[-1]) print(fit)
+  print(fits$gp)
   probs <- lapply(fits, predict, set$test$scores)
   for (method in names(fits)) {
     rows[[paste(name, method)]] <- measure(probs[[method]], set$test$labels, set$type)
   }
+  say_seen(probs, set$test$labels, name)
   shown <- c(Uncalibrated = "none", Temperature = "temperature", GP = "gp")
   draw(paste0(name, "-reliability.png"), plot_reliability(stats::setNames(probs[shown],
     names(shown)), set$test$labels, type = set$type))

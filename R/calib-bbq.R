@@ -23,7 +23,7 @@
 #' out.
 #'
 #' # When to use it
-#' Where [calib_histogram()] would be used and its result should not hang on a number of bins. It
+#' Where [calib_histogram()] would be used and its result should not depend on a number of bins. It
 #' does not need the scores to be in the right order, and predicts 0 or 1 by rounding only.
 #'
 #' What it cannot do: it does not keep the order of scores, its map has many small steps, and which of

@@ -20,12 +20,12 @@
 #' it; a larger one (1e-6, say) makes the fit less sensitive to single scores of exactly 0 or 1.
 #'
 #' # When to use it
-#' For probabilities, with some hundreds of calibration rows, when Platt scaling is too stiff: it
-#' can push scores outwards as well as inwards, and differently near 0 and near 1. It keeps the order
-#' of two-class scores, and can leave alone what is calibrated already.
+#' For probabilities, with some hundreds of calibration rows, when Platt scaling is not flexible enough: it can make probabilities more
+#' extreme or less so, and differently near 0 and near 1. It keeps the order of two-class scores,
+#' and leaves calibrated probabilities as they are.
 #'
 #' What it cannot do: three numbers do not follow every map ([calib_isotonic()] and, for several classes,
-#' [calib_gp()] do), and scores of exactly 0 or 1 have a strong say.
+#' [calib_gp()] do), and scores of exactly 0 or 1 have a strong influence.
 #'
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_platt

@@ -27,16 +27,16 @@
 #'   gives folds with the classes in equal shares; [set.seed()] governs.
 #' @param groups `NULL`, or one value per row: rows with the same value stay in one fold.
 #' @param ... Arguments of the calibrator, such as `input`.
-#' @param assess Whether to fit the calibrator once more for every fold, without its rows, so that what
-#'   calibration gains is told honestly.
+#' @param assess Whether to fit the calibrator once more for every fold, without its rows, so that the gain
+#'   from calibration is estimated without bias.
 #' @return An object of class `calib_cv`: a list of `calibrator` (see [calibrator]), `model` (the classifier of
 #'   all rows), `predict`, `scores` (out-of-fold, N x K), `labels`, `fold` (a number per row), `assessment`
 #'   (a data frame, see `tidy()`) and `call`. Unlike calibrators it holds a model and functions.
 #'   `predict()` gives what [predict.calibrator()] does; `tidy()` one row per fold with `fold`, `n`,
 #'   `log_loss` and `brier_score` of the scores as they are, and `log_loss_calibrated` and
 #'   `brier_score_calibrated` after calibration by the other folds (`NA` without `assess`). The scores as they
-#'   are count as probabilities, or by the softmax if they are logits; probabilities below 1e-15 count as that
-#'   much.
+#'   are count as probabilities, or by the softmax if they are logits; probabilities below 1e-15 are
+#'   raised to 1e-15.
 #' @seealso [calib_study()] to compare calibrators.
 #' @examples
 #' cars <- transform(mtcars, am = factor(am, labels = c("automatic", "manual")))

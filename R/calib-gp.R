@@ -2,9 +2,9 @@
 #'
 #' Learns one smooth function g on the line of scores, shared by all classes, and returns
 #' \deqn{v(z)_k = \frac{\exp g(z_k)}{\sum_j \exp g(z_j)}}{v(z)_k = exp g(z_k) / sum_j exp g(z_j)}
-#' integrated over what is not known of g. The prior says that the classifier needs at most a
-#' temperature; the data bend the map away from that line only where they have reason to. Works
-#' for any number of classes, for logits and probabilities, and brings its own uncertainty.
+#' averaged over the posterior distribution of g. The prior mean of g is temperature scaling;
+#' the fitted map departs from it only where the calibration rows call for it. Works
+#' for any number of classes, for logits and for probabilities, and gives posterior intervals.
 #'
 #' # The model
 #' \eqn{g \sim GP(\mu, k)}{g ~ GP(mu, k)} with
@@ -13,8 +13,8 @@
 #' Kjellström and Triebel, 2020). The expected log-softmax is expanded to second order, so that
 #' `elbo` approximates a lower bound of the log evidence and is not one strictly.
 #'
-#' * `mean = "linear"`, the default: \eqn{\mu(z) = a z}{mu(z) = a z} with a > 0 estimated, the
-#'   logits less their row mean, or the logarithms of the probabilities less theirs. With
+#' * `mean = "linear"`, the default: \eqn{\mu(z) = a z}{mu(z) = a z} with a > 0 estimated, z being the logits minus their row
+#'   mean, or the log-probabilities minus theirs. With
 #'   \eqn{\sigma^2 \to 0}{s2 -> 0} this is temperature scaling.
 #' * `"identity"`: the same with a = 1, "the classifier is already calibrated".
 #' * `"log"`: \eqn{\mu(z) = \ln z}{mu(z) = log z} on raw probabilities, as in the paper.
@@ -28,56 +28,56 @@
 #' `predict(approx = "mc", n_draws = 100)`.
 #'
 #' # When to use it, and what it cannot do
-#' It is made for two classes and for many, and for classifiers whose confidence is wrong in a way that a
-#' temperature cannot mend; where a temperature is enough it hardly differs from one. With the default,
-#' `class_effects = "auto"`, it also shifts classes whose frequencies differ between training and calibration, mends classes
-#' that are taken for one another, and treats the two sides of a two-class problem differently, where the
-#' calibration rows give reason to.
+#' For two classes and for many, when temperature scaling does not remove
+#' the miscalibration. Where it does, the result hardly differs from temperature scaling. With the default,
+#' `class_effects = "auto"`, it also shifts classes whose frequencies differ between training and calibration, corrects for
+#' pairs of classes that are often confused, and corrects low and high probabilities
+#' of a two-class problem differently, where the calibration rows support that.
 #'
 #' What it cannot do: with `class_effects = "none"` all classes share one map, so that no class can be shifted, and
 #' with two classes 1/2 stays 1/2. With several classes, effects are linear in the scores of the other classes. The effects belong to
-#' the class frequencies of the calibration rows; for other frequencies see `prior` of [predict.calib_gp()]. And
-#' effects may change the most likely class of a row: `monotone = TRUE` is for those who must not.
+#' the class frequencies of the calibration rows; for other frequencies see `prior` of [predict.calib_gp()]. Class effects may change the most likely class
+#' of a row; `monotone = TRUE` excludes that.
 #'
 #' # Effects of the classes
-#' Beside the map g that all classes share, class k has
+#' In addition to the shared map g, class k has
 #' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
 #' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes, and with few classes a second matrix for
 #' their temperature-scaled probabilities. Two classes have an offset and a shape for each side in place of the matrix, so that
-#' Platt scaling and beta calibration are contained. All are normal with variances that are learned, so that they vanish
-#' where there is nothing to mend.
+#' Platt scaling and beta calibration are contained. All have normal priors whose variances are estimated, so that
+#' they shrink to zero where they are not needed.
 #'
-#' * `"auto"`, the default, adds them if they raise the bound; `print()` says what was decided and what it is worth, in
-#'   nats. It is the same as `"none"` with `mean = "log"`, `covariance = "diag"`, `center = FALSE` and moving inducing inputs.
+#' * `"auto"`, the default, adds them if they raise the evidence lower bound; `print()` says
+#'   which were chosen and by how much they raise it. It is the same as `"none"` with `mean = "log"`, `covariance = "diag"`, `center = FALSE` and moving inducing inputs.
 #' * `"none"` is the process of the paper, and the fits of version 0.1 of this package.
-#' * `"offset"` and `"matrix"` add them whatever they are worth.
+#' * `"offset"` and `"matrix"` add them in any case.
 #'
 #' The matrix is for up to 26 classes and its second part for up to 14, which [gp_control()] can change; with
-#' more classes there are offsets. [`summary()`][calibrator] says which classes are shifted and which are mixed up,
+#' more classes there are offsets. [`summary()`][calibrator] says which classes are shifted and which are confused,
 #' [`tidy()`][calibrator] has offsets (`offset[k]`) and matrix (`matrix[k, j]`, what the score of class j does to class k) with their
 #' posterior standard deviations, and [`autoplot()`][autoplot.calib_gp] draws them.
 #'
 #' # Keeping the accuracy of the classifier
 #' The map of a fit need not be increasing, and then it changes the most likely class of some rows.
-#' `monotone = TRUE` promises that it never does: in every row, also outside the scores seen, a class
+#' `monotone = TRUE` guarantees that it never does: in every row, also outside the range of the calibration scores, a class
 #' with the higher score never gets the lower probability, and classes with equal scores get equal
-#' probabilities. The promise holds for the numbers as computed, rounding included, for every `approx` of
+#' probabilities. The guarantee holds for the computed numbers, including rounding, for every `approx` of
 #' [`predict()`][predict.calib_gp], for every single draw and for both ends of every interval;
-#' `type = "class"` is the class with the highest score, the first of several. It is a promise of weak
-#' order: scores that differ by little may get the same probability.
+#' `type = "class"` is the class with the highest score, the first of several. The order is weak: scores that differ
+#' by little may get the same probability.
 #'
 #' The fit is the same as without. The posterior mean, and every function of the posterior that prediction
 #' averages over, is replaced by the nearest increasing function, weighted by where the scores lie (see
-#' `vignette("methods", package = "gpcalib")`). `order_cost` is the log-likelihood of the calibration rows,
-#' in nats, that replacing the mean costs. A warning of class `gpcalib_warning_order_cost` says when it is
-#' more than 5: then higher scores are not always more likely to be right, and a map that may bend back
-#' would gain accuracy that no increasing one can. When the scores are against the labels, the increasing
-#' map is flat (`gpcalib_warning_flat`).
+#' `vignette("methods", package = "gpcalib")`). `order_cost` is the loss in log-likelihood on the
+#' calibration rows from replacing the mean. A warning of class `gpcalib_warning_order_cost` says when it is
+#' more than 5: then higher scores are not always more likely to be right,
+#' and a map that is not increasing would be more accurate. When higher scores go with the wrong
+#' classes, the increasing map is flat (`gpcalib_warning_flat`).
 #'
-#' With `monotone = TRUE` the default of `class_effects` means `"none"`. With `"offset"` the promise holds
-#' for a class that has the higher score and no lower offset (in draws and intervals, where offsets are
-#' drawn as well, for the offsets of each draw). With `"matrix"` there is nothing to promise: an error. `predict(prior = )`
-#' changes how frequent classes are: then the promise holds for a class that has the higher score and whose frequency is
+#' With `monotone = TRUE` the default of `class_effects` means `"none"`. With `"offset"` the
+#' guarantee holds for a class that has the higher score and no lower offset (in draws and intervals, where offsets are
+#' drawn as well, for the offsets of each draw). With `"matrix"` no such guarantee is possible: an error. `predict(prior = )`
+#' changes how frequent classes are: then the guarantee holds for a class that has the higher score and whose frequency is
 #' multiplied by no less.
 #'
 #' # Hyperparameters
@@ -98,34 +98,34 @@
 #' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
 #' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K) and keeps the one with the
-#' highest bound. With few rows the bound may take zeros for impossible because none of them was the
-#' true class; floors lower than half the smallest positive value therefore have a prior proportional to their
+#' highest bound. With few rows the bound may treat a score of
+#' zero as impossible because no true class had one; floors lower than half the smallest positive value therefore have a prior proportional to their
 #' square root (not with `class_effects = "none"`, which is version 0.1).
 #'
 #' # When the data determine no map
-#' Calibration rows that are classified without a fault would make the slope a grow for ever; it
-#' stops where the mean confidence reaches (N + 1)/(N + 2), with a warning of class
+#' If every calibration row is classified correctly, the slope
+#' a has no finite optimum; it stops where the mean confidence reaches (N + 1)/(N + 2), with a warning of class
 #' `gpcalib_warning_separated`. If all scores of every row are equal the slope is left at 1
 #' (`gpcalib_warning_flat`).
 #'
 #' @inheritParams calib_temperature
-#' @param monotone Promise that no class overtakes one with a higher score? See below.
+#' @param monotone Guarantee that, within a row, a class with a higher score never gets a lower probability? See below.
 #' @param mean The prior mean of g: see above.
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
-#' @param floor Probabilities below this count as this much, or `NULL` to choose it by the bound when
-#'   zeros occur.
+#' @param floor Probabilities below this value are raised to it. `NULL`:
+#'   when zeros occur, the value with the highest bound.
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
 #' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced
 #'   over the bulk of the scores, doubled (up to 64, and to an eighth of the number of rows) while the
 #'   fitted lengthscale is shorter than 1.5 spacings.
-#' @param optimize_inducing Move the inducing inputs as well? Rarely worth it.
+#' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to hold fixed, any of `variance`, `lengthscale`, `noise` (a
 #'   variance), `slope`, and the variances `offset`, `matrix` and `softmax` of the effects. The noise is held at 1e-6 unless given.
-#' @param class_effects Which effects of single classes to add to the map that they share: see below.
-#' @param integrate Average the posterior over the variance and the lengthscale of the process, as far as they
-#'   are estimated, or take them as known at their optimum? See the section on hyperparameters.
+#' @param class_effects Which effects of single classes to add to the shared map: see below.
+#' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
+#'   or fix both at their optimum (`FALSE`)? See the section on hyperparameters.
 #' @param control A list made by [gp_control()].
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_gp", "calibrator")` with, beside the fields of every
@@ -134,7 +134,7 @@
 #'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (how often the data were
 #'   read; `passes_floor` those spent on other floors), `mean`, `covariance`, `center`, `floor`,
 #'   `range` (of the scores seen), and `increasing`, `changed` (whether the posterior mean is increasing there,
-#'   and how many calibration rows change their most likely class), `monotone` (whether that is promised),
+#'   and how many calibration rows change their most likely class), `monotone` (whether the order is guaranteed),
 #'   with it `order_cost` and `order_mass` (what it costs, and the weights of the projection), `slope_sd`, `slope_cross` (the
 #'   standard deviation of an estimated slope, and how `q_mean` moves with it), and `scores_seen` (a histogram
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
@@ -201,7 +201,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 
 #' How calib_gp() is computed
 #'
-#' @param tol Stop when the next step promises to raise the bound by less than this (in nats).
+#' @param tol Stop when the next step is expected to raise the evidence lower bound by less than this.
 #' @param max_passes The most passes over the data.
 #' @param matrix_classes,softmax_classes The most classes for which matrix effects, and among them
 #'   those of the softmax, are fitted. Their cost grows with the fourth power of the number of classes

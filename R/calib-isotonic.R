@@ -21,8 +21,8 @@
 #' against the rest, before the division. `interpolate` is not used.
 #'
 #' # When to use it
-#' With about a thousand calibration rows or more per class, and a classifier whose order is right but
-#' whose scores are wrong in a way that no formula foresees. It keeps the order of two-class
+#' With about a thousand calibration rows or more (for each class, if there are more than two), and a classifier whose order is right but
+#' whose scores are wrong in a way that no simple formula describes. It keeps the order of two-class
 #' scores, except that it makes ties, so that the area under the curve changes little.
 #'
 #' What it cannot do: with few rows it overfits, and it gives probabilities of exactly 0 and 1

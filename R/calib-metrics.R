@@ -9,15 +9,15 @@
 #' With `conf_level`, measures that are made of means get an interval (`conf.low`, `conf.high`): accuracy
 #' Wilson's, with \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} for the number of rows when there are weights; log
 #' loss, Brier score, over- and underconfidence and the gap one by the bootstrap-t, which studentises each
-#' replicate and so follows the skewness that rare errors bring. Where the rows hold too few errors for any
-#' interval to be true there is none, and a warning of class `gpcalib_warning_few`: fewer than 10 wrong
+#' replicate and so follows the skewness that rare errors bring. Where there are too few errors for
+#' a valid interval, none is given, and a warning of class `gpcalib_warning_few`: fewer than 10 wrong
 #' or right rows for losses and gap, fewer than 30 wrong (right) ones for over- (under-) confidence.
 #' The gap is an absolute value: its interval is that of the signed gap without the sign, so that it begins
 #' at 0 when both signs are possible. Accuracy, gap, over- and underconfidence always refer to the most
 #' likely class, whatever `type` says.
 #'
 #' The calibration errors have no interval, because resampling adds to their bias: it could miss the
-#' estimate itself. They are compared with what calibration would give instead. Labels are drawn from the
+#' estimate itself. Instead they are compared with their distribution under calibration. Labels are drawn from the
 #' probabilities, `replicates` times, and `null.low`, `null.high` are the quantiles of the error that hold a
 #' share `conf_level` of these; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
 #' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small one speaks
@@ -28,8 +28,8 @@
 #' for an overconfident one. Its interval is Wald's with a robust error, its p-value that of the
 #' likelihood-ratio test of a = 1, by the same kind of draws. It is the more powerful test where a forecast is
 #' over- or underconfident throughout: with two classes, 500 rows and a slope of 0.8 it found the error in
-#' 60 % of simulated cases, ECE in 24 % and MCE in 17 %. The p-value of MCE says almost nothing: it looks at the
-#' emptiest bin.
+#' 60 % of simulated cases, ECE in 24 % and MCE in 17 %. The p-value of MCE has little power, because the largest gap
+#' is usually that of the bin with the fewest rows.
 #'
 #' With `groups` (patients, days, blocks of time), rows of a group may depend on each other: the bootstrap draws
 #' whole groups, and under calibration it is the residuals of a whole group that change their sign or not
@@ -43,7 +43,7 @@
 #'   `estimator`, `type`, `event`, `event_level`, `debias`. For `print()`: to [print.data.frame()].
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
 #' @param replicates How often to resample, at least 20.
-#' @param eps Probabilities below this count as this much in the log loss ([log_loss()]) and in the calibration slope.
+#' @param eps Probabilities below this value are raised to it in the log loss ([log_loss()]) and in the calibration slope.
 #' @param truth,estimate Instead of `labels`, when `probs` is a data frame: the column with the true classes, and
 #'   the columns with the probabilities (`starts_with(".pred_")` when left out), as in [calib_fit()]. `weights`, `by`
 #'   and `groups` may then be columns, too.

@@ -22,12 +22,12 @@
 #' it.
 #'
 #' # When to use it
-#' With few calibration rows, down to some tens, and scores whose log-odds (or which themselves, as
-#' the margins of support vector machines) are off by a factor and a shift. Two-class scores keep their
+#' With few calibration rows, down to some tens, and scores whose log-odds need only a factor and a
+#' shift (as do the margins of support vector machines). Two-class scores keep their
 #' order, unless the slope is negative.
 #'
-#' What it cannot do: it cannot mend a map that is not a sigmoid, and on probabilities as they are
-#' (`scale = "score"`) it does not contain the identity, so that it can spoil what was calibrated;
+#' What it cannot do: it cannot correct a map that is not a sigmoid, and on probabilities as they are
+#' (`scale = "score"`) it does not contain the identity, so that it can make calibrated probabilities worse;
 #' [calib_beta()] and `scale = "logit"` contain it.
 #'
 #' @inheritSection calib_isotonic More than two classes

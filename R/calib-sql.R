@@ -231,7 +231,7 @@ sql_difference <- function(object, newdata) {
 say_difference <- function(x) {
   if (x$exact) return("the formula of predict(), up to rounding")
   paste0("the posterior mean, predict(approx = \"mean\"); predict() itself ", if (is.na(x$difference)) {
-    "differs by what `newdata` would tell"
+    "differs from it: give `newdata` to measure by how much"
   } else {
     paste("differs by at most", format(x$difference, digits = 2))
   })

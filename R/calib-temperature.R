@@ -18,10 +18,10 @@
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K), and keeps the one with the
 #' lowest log loss. The floor is stored and used in prediction. Scores without zeros are not floored.
 #'
-#' # When T has no best value
+#' # When T has no finite optimum
 #' Each case leaves `converged = FALSE` and a warning:
-#' * The calibration rows are classified without a fault, so that the loss falls for ever as T
-#'   goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2) of what it can reach, which
+#' * Every calibration row is classified correctly, so that the
+#'   loss decreases without limit as T goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2) of what it can reach, which
 #'   is 1 unless rows have ties (`gpcalib_warning_separated`).
 #' * The scores carry no information, or point the wrong way, so that uniform probabilities are
 #'   best: T stops at a very large value (`gpcalib_warning_bound`).
@@ -33,8 +33,8 @@
 #' @param labels Their true classes.
 #' @param input Whether `scores` are probabilities or logits; `"auto"` looks at them.
 #' @param weights Case weights, or `NULL`.
-#' @param floor Probabilities below this count as this much, or `NULL` to choose it by the log loss
-#'   when zeros occur. The standard error of T takes it as given.
+#' @param floor Probabilities below this value are raised to it. `NULL`: when
+#'   zeros occur, the value with the lowest log loss. The standard error of T takes it as given.
 #' @param tol Bound on the error of log T.
 #' @param max_iter The most passes over the data.
 #' @param threads How many threads to use. The answer does not depend on it.
@@ -87,8 +87,8 @@ temperature_error <- function(fit) {
 warn_temperature <- function(fit) {
   value <- format(1 / fit$beta, digits = 3)
   if (fit$status == "upper") {
-    warn_gpcalib("separated", paste0("The calibration rows are separated: the log loss falls for ",
-      "ever as the temperature goes to 0. It stopped at T = ", value, ", with a mean confidence of ",
+    warn_gpcalib("separated", paste0("The calibration rows are separated: the log loss decreases ",
+      "without limit as the temperature goes to 0. It stopped at T = ", value, ", with a mean confidence of ",
       format(fit$confidence, digits = 4), "."))
   } else if (fit$status == "lower") {
     warn_gpcalib("bound", paste0("The scores do not favour the true classes: the temperature ran ",

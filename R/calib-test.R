@@ -17,8 +17,8 @@
 #'     for more). Positive when the forecast is overconfident. It does not see errors that leave the
 #'     expected Brier score as it is. Normal p-value.}
 #'   \item{`"mcb"`}{The miscalibration part of the Brier score by isotonic recalibration (Dimitriadis,
-#'     Gneiting and Jordan, 2021), summed over the classes when there are more than two. It sees any
-#'     departure that preserves the order. P-value by redrawn labels.}
+#'     Gneiting and Jordan, 2021), summed over the classes when there are more than two. It sees any miscalibration with
+#'     an increasing curve. P-value by redrawn labels.}
 #'   \item{`"skce"`}{The squared kernel calibration error of Widmann, Lindsten and Zachariah (2019), for
 #'     any departure, in all classes together:
 #'     the mean of \eqn{k(p_i, p_j)\,(e_{y_i} - p_i)'(e_{y_j} - p_j)}{k(p_i, p_j) (e_yi - p_i)'(e_yj - p_j)} over

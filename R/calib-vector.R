@@ -26,18 +26,18 @@
 #' are mistaken for one another (matrix scaling). [calib_gp()] contains both and bends the map where that
 #' is worth it. Classes may change places: the most likely class of a row need not stay the same.
 #'
-#' Rows that are classified without a fault would make the common slope grow for ever; it then stays where
+#' If every calibration row is classified correctly, the common slope has no finite optimum; it then stays where
 #' [calib_temperature()] stops, with a warning of class `gpcalib_warning_separated`. A class that never occurs keeps
 #' a negative offset as large as the ridge lets it be. `calib_vector()` is for up to 1000 classes and
 #' `calib_matrix()` for up to 50: their cost grows with the second and with the fourth power of that number
 #' per row.
 #'
 #' @inheritParams calib_temperature
-#' @param floor Probabilities below this count as this much, or `NULL`: when zeros occur, what
+#' @param floor Probabilities below this value are raised to it. `NULL`: when zeros occur, what
 #'   [calib_temperature()] would take.
 #' @param ridge `NULL` to learn it, or the ridges of offsets and slopes (or matrix): one number for both, or two, named
 #'   `offset` and `slope`. 0 is no ridge; `Inf` holds them at 0.
-#' @param tol Stop when the next step promises to raise the objective by less than this (in nats).
+#' @param tol Stop when the next step is expected to raise the objective by less than this.
 #' @param max_iter The most passes over the data.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_vector", "calibrator")` or `c("calib_matrix", "calibrator")` with, beside

@@ -3,8 +3,8 @@
 #' Compare forecasts of the same cases
 #'
 #' Mean scores of several forecasts with their parts, and differences between them with paired intervals
-#' and tests: the same rows are easy or hard for all of them, so that differences are far surer than the
-#' scores themselves.
+#' and tests: the same rows are easy or hard for all of them, so that differences are estimated more precisely
+#' than the scores themselves.
 #'
 #' # Scores
 #' The log loss, the Brier score and, for ordered classes, the ranked probability score, as [log_loss()],
@@ -40,7 +40,7 @@
 #' @param scores Which scores: `"log_loss"`, `"brier_score"`, `"rps"`. `NULL`: the first two, and the third
 #'   when `labels` is an ordered factor of more than two classes.
 #' @param conf_level Level of the intervals.
-#' @param eps Probabilities below this count as this much in the log loss. An infinite log loss has no
+#' @param eps Probabilities below this value are raised to it in the log loss. An infinite log loss has no
 #'   difference (`NA`), with a warning of class `gpcalib_warning_infinite`.
 #' @param weights `NULL`, or one weight per row.
 #' @param by `NULL`, or a factor with one value per row (hospitals, seasons): the forecasts are compared within each of its

@@ -1,6 +1,6 @@
 #' gpcalib: calibrate classifiers
 #'
-#' Any classifier gives scores; few give probabilities one can believe. gpcalib takes the
+#' A classifier that says 90 % should be right in 90 % of such cases; few are. gpcalib takes the
 #' scores of a hold-out set with their labels, learns how to correct them, and applies the
 #' correction to new scores.
 #'
@@ -12,7 +12,7 @@
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
 #' * **Comparisons**: [calib_study()], of any calibrators on your own scores; [compare_forecasts()], of any
 #'   forecasts of the same cases; [calib_test()] for tests of calibration.
-#' * **Around calibration**: [calib_cv()] where no rows can be spared for it, [estimate_prior()] where class
+#' * **Special situations**: [calib_cv()] where there is no hold-out set, [estimate_prior()] where class
 #'   frequencies change.
 #' * **Tables and pictures**: [reliability_table()] and [plot_reliability()] for reliability diagrams,
 #'   [plot_latent()] and [plot_map()] for what a calibrator does to scores, [plot_interval()] for

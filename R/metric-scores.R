@@ -25,7 +25,7 @@
 #' }
 #'
 #' @inheritParams ece
-#' @param eps Probabilities below this count as this much. With `eps = 0`, a label that was given
+#' @param eps Probabilities below this value are raised to it. With `eps = 0`, a label that was given
 #'   probability 0 makes the log loss infinite, with a warning of class `gpcalib_warning_infinite`
 #'   that names the rows.
 #' @param type For `brier_score()`: sum over all classes, or the second of two only.

@@ -1,9 +1,9 @@
 # A forecast watched over time. The object holds sums by period and the evidence against calibration; what
 # is computed from them, and the pictures, are in monitor-methods.R and plot-monitor.R.
 
-#' Watch the calibration of a forecast over time
+#' Monitor the calibration of a forecast over time
 #'
-#' A monitor is fed with probabilities and labels as they come in. It keeps sums from which the scores of every
+#' A monitor receives probabilities and labels as they arrive. It keeps sums from which the scores of every
 #' period can be computed, and a test of calibration that may be looked at after every batch.
 #'
 #' # The test
@@ -39,7 +39,7 @@
 #'   to its sums.
 #' * Rows whose label is `NA` wait in the object. Give the labels later by
 #'   `update(monitor, labels = , id = )`, with the `id` given before (by default rows are numbered 1, 2, ... as
-#'   they are fed). They count in their own period, and in the test from then on.
+#'   they are fed). They enter the sums of their own period, and the test from then on.
 #' * After the forecast was recalibrated, `update(monitor, ..., restart = TRUE)` begins a new run: the e-value
 #'   starts at 1 again. Each run has the level, not all runs together.
 #'

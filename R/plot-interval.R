@@ -5,9 +5,9 @@
 #' Draws the calibrated probabilities of a few rows as points with ranges, from
 #' `predict(type = "interval")` of a [calib_gp()].
 #'
-#' The interval says how well the map of the calibrator is known at these scores, given the
-#' calibration rows: it is narrow where they are many, and widens beyond them. It is no statement
-#' about the classifier itself.
+#' The interval shows the uncertainty of the calibration map at these scores: it
+#' is narrow where there are many calibration rows and wide where there are
+#' few. It says nothing about the uncertainty of the classifier itself.
 #'
 #' With more than two classes each row gets a panel with its most likely classes; with two, the rows
 #' stand one above the other with the probability of the second class.

@@ -81,21 +81,21 @@ object_prior <- function(object) {
 #'
 #' When classes are more or less frequent among new rows than among the calibration rows, while the
 #' scores within each class are as before (label shift), calibrated probabilities are wrong, but can be
-#' corrected by Bayes' rule: [`predict(prior = )`][predict.calibrator]. Where the new frequencies are
-#' not known, the new scores themselves tell them.
+#' corrected by Bayes' rule: [`predict(prior = )`][predict.calibrator]. Where the new frequencies are not known, they
+#' can be estimated from the new scores.
 #'
 #' With calibrated probabilities \eqn{p_{nk}}, frequencies \eqn{\pi_k} of the calibration rows and
 #' \eqn{\pi'_k} of the new ones, the likelihood of the new scores is proportional to
 #' \deqn{\prod_n \sum_k p_{nk}\, \pi'_k / \pi_k.}{prod_n sum_k p_nk pi'_k / pi_k.}
 #' It is maximised over \eqn{\pi'}{pi'} by the iteration of Saerens, Latinne and Decaestecker (2002):
-#' correct the probabilities by the frequencies so far, and take their means as the next frequencies. The
-#' logarithm is concave, so that its maximum has no rivals; the iteration stops when it can gain at most
+#' correct the probabilities by the frequencies so far, and take their means as the next frequencies. The log-likelihood is concave, so that every
+#' local maximum is a global one; the iteration stops when it can gain at most
 #' `tol` per row.
 #'
 #' The estimate is only as good as the calibration: miscalibrated probabilities look like a shift. Calibrate
 #' with a method that can shift classes ([calib_gp()], [calib_platt()], [calib_beta()]), not by temperature
-#' alone. The frequencies of the calibration rows are taken as known. With few of them their own error looks
-#' like a shift too, so that no test of it is offered.
+#' alone. The frequencies of the calibration rows are taken as known. With few of them their sampling error looks like a shift
+#' too; no test for a shift is offered for that reason.
 #'
 #' @param object A calibrator.
 #' @param newdata Scores of the new rows, as for [predict.calibrator()].

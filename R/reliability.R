@@ -76,7 +76,7 @@
 #'     \item{`lower`, `upper`}{its edges;}
 #'     \item{`n`}{number of rows, or their weight;}
 #'     \item{`confidence`, `observed`}{mean score and frequency; `NA` in empty bins;}
-#'     \item{`gap`}{`confidence - observed`: positive where the forecast promises too much;}
+#'     \item{`gap`}{`confidence - observed`: positive where the forecast is too high;}
 #'     \item{`conf.low`, `conf.high`}{interval or band.}
 #'   }
 #'   Attributes: `type`, `method`, `binning`, `conf_level`, `N` (rows), `K`, `classes`, `ece` (with

@@ -16,8 +16,8 @@
 #'   averaged over the splits in which it was tested; `groups` of the study count as one row each, and weights
 #'   enter. Others, the calibration errors above all, get `"corrected"`.
 #' * `"corrected"`, of Nadeau and Bengio (2003):
-#'   \eqn{s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{cal}}}{s sqrt(1/J + n_test/n_cal)}, a rough allowance for the
-#'   same, by taking the correlation between splits to be
+#'   \eqn{s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{cal}}}{s sqrt(1/J + n_test/n_cal)}, an approximation to
+#'   the same, by taking the correlation between splits to be
 #'   \eqn{n_\mathrm{test}/(n_\mathrm{cal}+n_\mathrm{test})}{n_test / (n_cal + n_test)}. It is
 #'   cautious when few rows calibrate and many test.
 #' * `"splits"`, \eqn{s/\sqrt{J}}{s / sqrt(J)}: how well is the mean over all possible splits of *these* rows known,

@@ -36,8 +36,8 @@
 #' not numbers are kept as they are, with a warning of class `gpcalib_warning_undefined`.
 #'
 #' @section Splits:
-#' Without further wishes the calibration rows are a simple random sample. With `stratify = TRUE` both
-#' sides get each class in proportion. `groups` are never torn apart (patients, speakers, days,
+#' By default the calibration rows are a simple random sample. With `stratify = TRUE` both
+#' sides get each class in proportion. `groups` are never split (patients, speakers, days,
 #' blocks of time): whole groups are drawn in random order until their rows come nearest to `n_cal`.
 #' With `time` the calibration rows are a window of consecutive rows at a random place, and the test
 #' rows are those that come next, so that nothing is tested on its past; rows of the same time stay

@@ -25,7 +25,7 @@ forget_site <- function(stream, forget) {
 #' @export
 update_fit.calib_gp <- function(object, data, forget) {
   if (object$monotone) {
-    stop_input("object", "keeps the order of the scores (monotone = TRUE), which new rows cannot be made to respect",
+    stop_input("object", "was fitted with monotone = TRUE, and such fits cannot be updated",
       "Fit it again on all rows, or with monotone = FALSE.")
   }
   if (is.null(object$stream)) {

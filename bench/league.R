@@ -8,6 +8,7 @@
 #   LEAGUE_CACHE    where results are kept (.build/league)
 #   LEAGUE_SPLITS   splits of each set (3)
 #   LEAGUE_N        calibration rows ("200 1000 5000")
+#   LEAGUE_METHODS  methods to run, by comma (all)
 #   LEAGUE_REDO     methods to run again, by comma: "gp,gp_none"
 #   LEAGUE_SECONDS  stop after so many seconds; what is missing is done by the next run
 #
@@ -27,6 +28,7 @@ setting <- function(name, default) {
 cache <- setting("CACHE", file.path(Sys.getenv("BUILD", ".build"), "league"))
 splits <- seq_len(as.integer(setting("SPLITS", "3")))
 sizes <- as.numeric(strsplit(setting("N", "200 1000 5000"), " ")[[1]])
+asked <- strsplit(setting("METHODS", ""), ",")[[1]]
 redo <- strsplit(setting("REDO", ""), ",")[[1]]
 limit <- as.numeric(setting("SECONDS", "Inf"))
 
@@ -110,7 +112,7 @@ run_set <- function(set, split, started) {
   data <- NULL
   for (n in set_sizes[[set]]) {
     todo <- Filter(function(m) {
-      takes_part(m, set_classes[[set]]) && !file.exists(cell_file(set, n, split, m))
+      (length(asked) == 0 || m %in% asked) && takes_part(m, set_classes[[set]]) && !file.exists(cell_file(set, n, split, m))
     }, names(methods))
     if (length(todo) == 0) next
     if (is.null(data)) data <- readRDS(file.path(folder, paste0(set, ".rds")))

@@ -1,16 +1,13 @@
 /* r_gp_effects.c: .Call layer of predictions with class effects (gp_joint_predict.h). For
- * `fit` and `at` see r_gp_unpack.h; fit$effects is a list of `scale` (rms, slope, low,
- * high), `count` (features of each block), `effect` [r x k], `cov` (the lower triangle,
- * packed by columns) and `slopes`. */
-#include "gp_joint_predict.h"
+ * `fit` and `at` see r_gp_unpack.h, for fit$effects r_gp_effects.h. */
+#include "r_gp_effects.h"
 #include "gp_offsets.h"
-#include "r_gp_unpack.h"
 #include "select.h"
 
 #include <math.h>
 #include <string.h>
 
-static gpc_joint_fitted unpack(SEXP fit, size_t k) {
+gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k) {
   SEXP list = r_element(fit, "effects");
   const double *scale = r_doubles(r_element(list, "scale"), "scale", 4);
   const int *count = r_integers(r_element(list, "count"), "count", GPC_BLOCKS);
@@ -41,7 +38,7 @@ static void check(gpc_status status) {
 /* approx: 0 mean, 1 delta. */
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = unpack(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
   check(gpc_joint_predict(&data, &joint,
                           r_count(approx, "approx") == 1 ? GPC_APPROX_DELTA
@@ -54,7 +51,7 @@ SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
 /* Posterior mean and variance of the latent values: list of matrices [n x k]. */
 SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = unpack(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
   static const char *names[] = {"mean", "var", ""};
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
@@ -69,7 +66,7 @@ SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
  * draws [n x k x 2 pairs], or their average. */
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = unpack(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
   SEXP noise = r_element(functions, "e");
   const size_t k = data.k, pairs = (size_t)XLENGTH(noise) / k;
   const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;
@@ -88,7 +85,7 @@ SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads)
 /* Quantiles ends = c(lower, upper) of the draws: [n x k x 2]. */
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = unpack(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
   SEXP noise = r_element(functions, "e");
   const size_t n = data.n, k = data.k, pairs = (size_t)XLENGTH(noise) / k;
   const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;

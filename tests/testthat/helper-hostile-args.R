@@ -158,6 +158,8 @@ hostile_argument <- function(name) {
     weights = list(hostile_weights(5), NULL), forget = list(0, 0.2, 1, -1, 2),
     period = list("a", 1:20, NA, Sys.Date(), factor("b"), NULL), id = list(1:20, letters, NA, NULL),
     alternatives = list("bins", c("temperature", "offset"), "zzz", character(), c("bins", "bins")),
+    n = list(1, 2, 2, 5, 20, 0, 1e9, 1.5), strategy = list("mixed", "information", "entropy", "random", "zzz"),
+    random = list(0, 0.3, 1, 2, -1), threshold = list(0, 0.01, 1, -1, 1e9),
     scores = list(NULL, "log_loss", c("rps", "brier_score"), "auc"),
     list(NULL))
   if (chance(0.25)) hostile_junk() else pick_one(good)
@@ -303,14 +305,17 @@ hostile_method_args <- function(what) {
     predict = , augment = , plot_interval = , estimate_prior = list(object, newdata = new),
     latent = list(object, z = hostile_argument("z")),
     update = list(object, scores = new, labels = hostile_update_labels(object, data$y)),
-    merge = list(object, y = hostile_object(spoil = chance(0.3))), list(object))
+    merge = list(object, y = hostile_object(spoil = chance(0.3))), calib_query = list(object, scores = new, n = hostile_argument("n")),
+    calib_switch = list(object, scores = new), list(object))
   names(args)[1] <- switch(what, predict = , summary = , coef = , nobs = , autoplot = , latent = , calib_map = ,
-    plot_interval = , update = , logLik = , vcov = , confint = , estimate_prior = "object", "x")
+    plot_interval = , update = , logLik = , vcov = , confint = , estimate_prior = "object",
+    calib_query = , calib_switch = "fit", "x")
   extra <- switch(what, predict = c("type", "threads", "level", if (inherits(object, "calib_gp")) {
     c("approx", "n_draws", "independent", "vary_slope")
   } else {
     "prior"
-  }), confint = c("parm", "level"), update = c("weights", "forget"), estimate_prior = c("tol", "max_iter"), calib_map = c("p", "level"), plot_map = c("level", "classes", "points", "base_size"),
+  }), confint = c("parm", "level"), update = c("weights", "forget"),
+    calib_query = c("strategy", "random", "threads"), calib_switch = "threshold", estimate_prior = c("tol", "max_iter"), calib_map = c("p", "level"), plot_map = c("level", "classes", "points", "base_size"),
     plot_latent = c("compare", "level", "range", "histogram", "inducing", "base_size"),
     plot_interval = c("labels", "level", "classes", "rows", "n_draws", "base_size"))
   if (what %in% c("plot_map", "plot_latent") && chance(0.3)) args$x <- list(one = args$x, two = hostile_object(FALSE))

@@ -9,7 +9,7 @@ hostile_fits <- c("calib_gp", "calib_temperature", "calib_platt", "calib_isotoni
   "calib_bbq", "calib_histogram", "calib_vector", "calib_matrix", "calib_none")
 hostile_methods <- c("predict", "predict", "predict", "print", "summary", "coef", "nobs", "tidy", "glance",
   "augment", "autoplot", "latent", "calib_map", "plot_map", "plot_latent", "plot_interval", "logLik",
-  "vcov", "confint", "estimate_prior", "update", "update", "merge")
+  "vcov", "confint", "estimate_prior", "update", "update", "merge", "calib_query", "calib_switch")
 hostile_others <- c("calib_metrics", "reliability_table", "plot_reliability", "plot_confidence",
   "gp_control", "table_methods", "calib_study", "study_methods", "calib_validate", "validate_methods")
 

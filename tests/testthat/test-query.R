@@ -36,7 +36,7 @@ test_that("mutual information is that of dense Monte Carlo", {
       oracle_query_mc(oracle_query_row(case$fit, z[i, ]), s, 4000)$information
     }, 0))
     expect_gt(min(want), 0)
-    expect_equal(got, want, tolerance = 0.03)
+    expect_lt(max(abs(got / want - 1)), 0.06)
   }
 })
 
@@ -48,7 +48,7 @@ test_that("more classes than inducing inputs: functions in place of latent value
     z <- centred(d$scores[111:114, ])
     s <- oracle_query_cov(fit)
     want <- with_seed(1, vapply(1:4, function(i) oracle_query_mc(oracle_query_row(fit, z[i, ]), s, 3000)$information, 0))
-    expect_equal(information_of(fit, d$scores[111:114, ]), want, tolerance = 0.05)
+    expect_lt(max(abs(information_of(fit, d$scores[111:114, ]) / want - 1)), 0.1)
   }
   # and the update there is the Gaussian one
   fit <- suppressWarnings(calib_gp(d$scores[1:110, ], d$labels[1:110], class_effects = "none"))
@@ -57,7 +57,7 @@ test_that("more classes than inducing inputs: functions in place of latent value
   s <- oracle_query_cov(fit)
   w <- with_seed(2, oracle_query_mc(row, s, 5000)$w)
   want <- solve(solve(s) + t(row$x) %*% w %*% row$x)
-  expect_equal(one$cov - s, want - s, tolerance = 0.05)
+  expect_lt(max(abs(one$cov - want)) / max(abs(want - s)), 0.05)
 })
 
 test_that("conditioning on a row is the literal Gaussian update", {
@@ -70,7 +70,7 @@ test_that("conditioning on a row is the literal Gaussian update", {
     w <- with_seed(4, oracle_query_mc(row, s, 20000)$w)
     c <- row$x %*% s %*% t(row$x)
     want <- -s %*% t(row$x) %*% w %*% solve(diag(k) + c %*% w) %*% row$x %*% s
-    expect_equal(one$cov - s, want, tolerance = 0.02)
+    expect_lt(max(abs(one$cov - s - want)) / max(abs(want)), 0.02)
     expect_equal(one$cov, t(one$cov), tolerance = 1e-12)
     expect_gt(min(eigen(one$cov, symmetric = TRUE, only.values = TRUE)$values), -1e-10)
   }
@@ -89,7 +89,7 @@ test_that("greedy: each step takes the row that tells most beside those before, 
     left <- seq_len(n)
     for (step in 1:8) {
       value <- .Call(C_query_information, fit, at, NULL)
-      expect_equal(value[got$row[step]], got$gain[step], tolerance = 1e-8)
+      expect_equal(value[got$row[step]] / got$gain[step], 1, tolerance = 1e-6)
       expect_gte(value[got$row[step]], max(value[left]) - 1e-6)
       left <- setdiff(left, got$row[step])
       after <- greedy_of_one(fit, at, got$row[step])
@@ -192,7 +192,7 @@ test_that("the switch compares the mean information with its threshold", {
   gain <- mean(information_of(case$fit, case$pool))
   say <- calib_switch(case$fit, case$pool, gain / 2)
   expect_identical(say$decision, "calibration")
-  expect_equal(say$gain, gain)
+  expect_equal(say$gain / gain, 1)
   expect_equal(say$labels_needed, 60)
   expect_equal(say$best, max(information_of(case$fit, case$pool)))
   expect_identical(calib_switch(case$fit, case$pool, 2 * gain)[c("decision", "labels_needed")], list(decision = "training", labels_needed = 0))

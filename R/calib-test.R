@@ -114,14 +114,14 @@ default_replicates <- function(n) as.integer(max(99, min(999, floor(2e7 / n))))
 #' @param draw function(seed, first, count): a row with the observed value first, then the drawn ones.
 #' @return list: `observed`, `p.value` (large values speak against calibration), `how`.
 #' @noRd
-redraw_test <- function(draw, replicates, two_sided = FALSE) {
+redraw_test <- function(draw, replicates, two_sided = FALSE, chunk = NULL) {
   seed <- draw_seed()
   observed <- NULL
   drawn <- draw_replicates(function(first, count) {
     out <- draw(seed, as.integer(first), as.integer(count))
     observed <<- out[1]
     out[, -1, drop = FALSE]
-  }, replicates)
+  }, replicates, chunk)
   more <- if (two_sided) abs(drawn) >= abs(observed) else drawn >= observed
   list(observed = observed, p.value = (1 + sum(more)) / (replicates + 1),
     how = paste0("p-value by ", replicates, " redraws of the labels"))
@@ -218,7 +218,7 @@ test_skce <- function(forecast, replicates, estimator, kernel, bandwidth) {
   }
   if (is.null(replicates)) replicates <- default_replicates(n^2 / 200)
   draw <- function(seed, first, count) .Call(C_skce_draw, forecast, kernel, bandwidth, seed, first, count)
-  test <- redraw_test(draw, replicates)
+  test <- redraw_test(draw, replicates, chunk = 100L) # each call prepares all pairs of rows anew
   list(statistic = c(SKCE = test$observed), parameter = c(bandwidth = bandwidth), p.value = test$p.value,
     estimate = c(SKCE = test$observed), method = paste0(title, test$how))
 }

@@ -130,19 +130,34 @@ void gpc_skce_prepare(gpc_skce_kernel kernel, double width, const double *p,
   double *value = skce->kernel;
   memset(skce->cross, 0, n * k * sizeof(double));
   skce->constant = 0.0;
+  /* Row i against all before it, class by class, so that all loops run over rows. */
   for (size_t i = 1; i < n; i++) {
-    for (size_t j = 0; j < i; j++) {
-      const double v =
-          gpc_skce_value(kernel, gpc_skce_distance(kernel, n, k, p, i, j), width);
-      double inner = 0.0;
-      for (size_t c = 0; c < k; c++) {
-        skce->cross[i + c * n] += v * p[j + c * n];
-        skce->cross[j + c * n] += v * p[i + c * n];
-        inner += p[i + c * n] * p[j + c * n];
-      }
-      skce->constant += v * inner;
-      *value++ = v;
+    for (size_t j = 0; j < i; j++)
+      value[j] = 0.0;
+    for (size_t c = 0; c < k; c++) {
+      const double *column = p + c * n, own = column[i];
+      if (kernel == GPC_KERNEL_LAPLACE)
+        for (size_t j = 0; j < i; j++)
+          value[j] += fabs(own - column[j]);
+      else
+        for (size_t j = 0; j < i; j++)
+          value[j] += (own - column[j]) * (own - column[j]);
     }
+    for (size_t j = 0; j < i; j++)
+      value[j] = gpc_skce_value(
+          kernel, kernel == GPC_KERNEL_LAPLACE ? 0.5 * value[j] : sqrt(value[j]), width);
+    for (size_t c = 0; c < k; c++) {
+      const double *column = p + c * n, own = column[i];
+      double *cross = skce->cross + c * n, sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+      for (size_t j = 0; j < i; j++) {
+        sum += value[j] * column[j];
+        cross[j] += value[j] * own;
+      }
+      cross[i] += sum;
+      skce->constant += own * sum;
+    }
+    value += i;
     gpc_call_poll(poll, data);
   }
 }

@@ -100,36 +100,45 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
 #' All measures of one forecast, or of one group of its rows
 #' @noRd
 metric_table <- function(forecast, how, clusters) {
-  totals <- forecast_totals(forecast)
   raised <- raise_zeros(forecast, how$eps)
   slope <- measure_slope(raised, clusters)
   if (is.nan(slope$estimate) && is.finite(slope$t)) { # an impossible label is named by the log loss
     warn_gpcalib("undefined", paste0("The calibration slope is undefined (NaN): all probabilities of a row are ",
       "equal, or 0 and 1, in every row."))
   }
-  estimate <- c(
-    class_accuracy = measure_accuracy(totals),
-    log_loss = measure_log_loss(forecast, how$eps),
-    brier_score = measure_brier(forecast),
-    ece = measure_ece(forecast, how$specs$ece),
-    mce = .Call(C_ece, forecast, how$specs$mce),
-    overconfidence = measure_overconfidence(totals),
-    underconfidence = measure_underconfidence(totals),
-    confidence_gap = measure_gap(totals),
-    sharpness = measure_sharpness(forecast),
-    calib_slope = slope$estimate
-  )
-  table <- data.frame(
-    measure = names(estimate), estimate = unname(estimate),
-    conf.low = NA_real_, conf.high = NA_real_, null.low = NA_real_, null.high = NA_real_,
-    p.value = NA_real_
-  )
+  sums <- forecast_sums(forecast, how$specs$ece, how$eps)
+  table <- measures_table(sums, how$specs, length(forecast$classes), slope$estimate, forecast)
   if (is.null(how$level)) return(table)
   seed <- draw_seed()
   table <- add_bootstrap(table, forecast, how$level, how$replicates, seed, eps = how$eps,
     clusters = clusters)
   table <- add_null(table, forecast, how$specs$ece, how$level, how$replicates, seed, clusters = clusters)
   add_slope(table, raised, slope, how$level, how$replicates, seed, clusters)
+}
+
+#' From sums to measures
+#' @param sums what forecast_sums() returned, or such sums added up; @param k the number of classes;
+#' @param rows the forecast, to name rows in warnings, or NULL.
+#' @noRd
+measures_table <- function(sums, specs, k, slope = NA_real_, rows = NULL) {
+  totals <- sums$totals
+  estimate <- c(
+    class_accuracy = measure_accuracy(totals),
+    log_loss = measure_log_loss(totals, rows),
+    brier_score = measure_brier(totals),
+    ece = measure_ece(sums$bins, specs$ece),
+    mce = .Call(C_sums_error, sums$bins, specs$mce),
+    overconfidence = measure_overconfidence(totals),
+    underconfidence = measure_underconfidence(totals),
+    confidence_gap = measure_gap(totals),
+    sharpness = measure_sharpness(totals, k),
+    calib_slope = slope
+  )
+  data.frame(
+    measure = names(estimate), estimate = unname(estimate),
+    conf.low = NA_real_, conf.high = NA_real_, null.low = NA_real_, null.high = NA_real_,
+    p.value = NA_real_
+  )
 }
 
 #' @param x A table of measures.
@@ -180,10 +189,13 @@ metric_specs <- function(classes, ...) {
   }
   dots$classes <- classes
   spec <- do.call(ece_spec, dots)
-  maximum <- spec
-  maximum$norm <- Inf
-  maximum$debias <- FALSE
-  list(ece = spec, mce = maximum)
+  list(ece = spec, mce = maximum_spec(spec))
+}
+
+maximum_spec <- function(spec) {
+  spec$norm <- Inf
+  spec$debias <- FALSE
+  spec
 }
 
 check_level <- function(x, arg = "conf_level") {

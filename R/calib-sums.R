@@ -2,7 +2,7 @@
 # another process or in a database.
 
 sum_bins <- c("n", "weight", "square", "score", "hits")
-sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log", "impossible", "brier", "conf", "conf2")
+sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log", "impossible", "brier", "conf", "spread")
 
 #' Sums of a forecast, for tables and measures in parts
 #'
@@ -54,47 +54,20 @@ calib_sums <- function(probs, labels, bins = 15, type = c("auto", "confidence", 
     by <- columns$more$by
   }
   forecast <- check_forecast(probs, labels, weights)
+  if (!is.null(forecast$weights) && (max(forecast$weights) > 1e140 || max(forecast$weights) < 1e-140)) {
+    stop_input("weights", "are too large or too small to be squared", "Rescale them.")
+  }
   spec <- ece_spec(forecast$classes, bins = bins, type = type, event = event, event_level = event_level)
   rows <- if (is.null(by)) list(all = NULL) else rows_by(check_by(by, nrow(forecast$probs)))
   parts <- Map(function(rows, name) {
     forecast_sums(if (is.null(rows)) forecast else forecast_rows(forecast, rows, name), spec, eps)
   }, rows, names(rows))
-  new_sums(spec, forecast$classes, eps, !is.null(by), parts)
+  new_sums(spec, forecast$classes, eps, !is.null(by), lapply(parts, stack_bins))
 }
 
 new_sums <- function(spec, classes, eps, by, parts) {
   structure(list(type = ece_types[spec$type + 1], event = spec$event, classes = classes, bins = spec$bins, eps = eps,
     by = by, parts = parts), class = "calib_sums")
-}
-
-#' The sums of one forecast
-#' @noRd
-forecast_sums <- function(forecast, spec, eps = 0) {
-  column <- function(weights, name) {
-    forecast["weights"] <- list(weights)
-    unlist(lapply(.Call(C_bin_sums, forecast, spec), `[[`, name), use.names = FALSE)
-  }
-  w <- forecast$weights
-  weight <- column(w, "weight")
-  bins <- cbind(n = if (is.null(w)) weight else column(as.double(w > 0), "weight"), weight = weight,
-    square = if (is.null(w)) weight else column(w^2, "weight"), score = column(w, "score"), hits = column(w, "hits"))
-  list(bins = bins, totals = sum_rows(forecast, eps))
-}
-
-#' The sums over all rows
-#' @noRd
-sum_rows <- function(forecast, eps) {
-  w <- weights_of(forecast)
-  one <- rep(1, length(forecast$labels)) * w
-  own <- forecast$probs[cbind(seq_along(forecast$labels), forecast$labels)]
-  loss <- -log(pmax(own, eps))
-  zero <- own <= 0 & eps == 0
-  k <- length(forecast$classes)
-  brier <- measure_brier(forecast) * sum(one)
-  totals <- forecast_totals(forecast)
-  c(n = sum(one > 0), weight = sum(one), square = sum(one^2), right = totals$right, wrong = totals$wrong,
-    over = totals$over, under = totals$under, log = sum((w * loss)[!zero & one > 0]), impossible = sum(one[zero]),
-    brier = brier, conf = sum(one * forecast$conf), conf2 = sum(one * forecast$conf^2))
 }
 
 #' @rdname calib_sums
@@ -114,7 +87,7 @@ Ops.calib_sums <- function(e1, e2) {
     mine <- e1$parts[[name]]
     theirs <- e2$parts[[name]]
     e1$parts[[name]] <- if (is.null(mine)) theirs else {
-      list(bins = mine$bins + theirs$bins, totals = mine$totals + theirs$totals)
+      list(bins = mine$bins + theirs$bins, totals = add_totals(mine$totals, theirs$totals))
     }
   }
   e1$parts <- e1$parts[order(names(e1$parts), method = "radix")]

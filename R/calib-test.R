@@ -183,7 +183,7 @@ test_spiegelhalter <- function(forecast, replicates) {
     redraw_test(draw, replicates, two_sided = TRUE)
   }
   list(statistic = c(z = z), p.value = test$p.value,
-    estimate = c("Brier score" = measure_brier(forecast), expected = mean(1 - square) / if (ncol(p) == 2) 2 else 1),
+    estimate = c("Brier score" = measure_brier(brier_sums(forecast)), expected = mean(1 - square) / if (ncol(p) == 2) 2 else 1),
     method = paste0("Spiegelhalter's test of calibration, ", test$how))
 }
 

@@ -40,7 +40,7 @@ NULL
 #' @export
 overconfidence <- function(probs, labels, weights = NULL, by = NULL) {
   each_group(check_forecast(probs, labels, weights), by, function(forecast) {
-    measure_overconfidence(forecast_totals(forecast))
+    measure_overconfidence(confidence_sums(forecast))
   })
 }
 
@@ -48,7 +48,7 @@ overconfidence <- function(probs, labels, weights = NULL, by = NULL) {
 #' @export
 underconfidence <- function(probs, labels, weights = NULL, by = NULL) {
   each_group(check_forecast(probs, labels, weights), by, function(forecast) {
-    measure_underconfidence(forecast_totals(forecast))
+    measure_underconfidence(confidence_sums(forecast))
   })
 }
 
@@ -56,19 +56,13 @@ underconfidence <- function(probs, labels, weights = NULL, by = NULL) {
 #' @export
 confidence_gap <- function(probs, labels, weights = NULL, by = NULL) {
   each_group(check_forecast(probs, labels, weights), by, function(forecast) {
-    measure_gap(forecast_totals(forecast))
+    measure_gap(confidence_sums(forecast))
   })
 }
 
 # Each takes a list of sums: the weight of all rows and of those predicted right, the sum of the
 # confidence over the wrong ones (over) and of 1 - confidence over the right ones (under).
 # Elements may be vectors, one value per bootstrap replicate.
-
-forecast_totals <- function(forecast) {
-  totals <- .Call(C_measure_totals, forecast)
-  list(weight = totals[1], right = totals[2], over = totals[3], under = totals[4],
-    wrong = totals[5])
-}
 
 measure_overconfidence <- function(totals, warn = TRUE) {
   wrong <- totals$wrong

@@ -119,7 +119,7 @@ ece <- function(probs, labels, bins = 15, norm = 1, binning = c("width", "mass")
                 debias = FALSE, weights = NULL, event_level = c("second", "first"), by = NULL) {
   forecast <- check_forecast(probs, labels, weights)
   spec <- ece_spec(forecast$classes, bins, norm, binning, estimator, type, event, debias, event_level)
-  each_group(forecast, by, function(forecast) measure_ece(forecast, spec))
+  each_group(forecast, by, function(forecast) measure_ece(.Call(C_bin_sums, forecast, spec), spec))
 }
 
 #' @rdname ece
@@ -131,7 +131,7 @@ mce <- function(probs, labels, bins = 15, binning = c("width", "mass"),
   forecast <- check_forecast(probs, labels, weights)
   spec <- ece_spec(forecast$classes, bins, Inf, binning, estimator, type, event,
     event_level = event_level)
-  each_group(forecast, by, function(forecast) measure_ece(forecast, spec))
+  each_group(forecast, by, function(forecast) measure_ece(.Call(C_bin_sums, forecast, spec), spec))
 }
 
 ece_types <- c("confidence", "classwise", "top_label", "event")
@@ -142,11 +142,12 @@ event_levels <- c("second", "first")
 most_bins <- 1e6
 default_bins <- 15
 
-#' The calibration error; NaN when the correction for bias has nothing to go by
+#' The calibration error of sums; NaN when the correction for bias has nothing to go by
+#' @param bins list of sums, one for each problem, as C_bin_sums returns them.
 #' @noRd
-measure_ece <- function(forecast, spec) {
+measure_ece <- function(bins, spec) {
   if (spec$debias) {
-    alone <- lone_rows(forecast, spec)
+    alone <- lone_rows(bins)
     if (alone >= 1) {
       warn_gpcalib("undefined", paste0("The corrected calibration error is undefined (NaN): no bin holds ",
         "two rows, so that nothing tells the variance of the frequencies. Ask for fewer bins."))
@@ -158,15 +159,15 @@ measure_ece <- function(forecast, spec) {
         "too small. Ask for fewer bins."))
     }
   }
-  .Call(C_ece, forecast, spec)
+  .Call(C_sums_error, bins, spec)
 }
 
 lone_limit <- 0.1
 
 #' The share of rows, by weight, in bins of no more than one row
 #' @noRd
-lone_rows <- function(forecast, spec) {
-  sums <- unlist(lapply(.Call(C_bin_sums, forecast, spec), `[[`, "weight"))
+lone_rows <- function(bins) {
+  sums <- unlist(lapply(bins, `[[`, "weight"))
   sum(sums[sums <= 1]) / sum(sums)
 }
 

@@ -53,7 +53,7 @@ NULL
 log_loss <- function(probs, labels, eps = 0, weights = NULL, by = NULL) {
   eps <- check_number(eps, "eps", 0, 1)
   each_group(check_forecast(probs, labels, weights), by, function(forecast) {
-    measure_log_loss(forecast, eps)
+    measure_log_loss(log_sums(forecast, eps), forecast)
   })
 }
 
@@ -63,7 +63,7 @@ brier_score <- function(probs, labels, type = c("auto", "multiclass", "binary"),
                         weights = NULL, by = NULL) {
   type <- check_choice(type, c("auto", "multiclass", "binary"), "type")
   each_group(check_forecast(probs, labels, weights), by, function(forecast) {
-    measure_brier(forecast, type)
+    measure_brier(brier_sums(forecast, type))
   })
 }
 
@@ -71,44 +71,44 @@ brier_score <- function(probs, labels, type = c("auto", "multiclass", "binary"),
 #' @export
 class_accuracy <- function(probs, labels, weights = NULL, by = NULL) {
   each_group(check_forecast(probs, labels, weights), by, function(forecast) {
-    measure_accuracy(forecast_totals(forecast))
+    measure_accuracy(confidence_sums(forecast))
   })
 }
 
 #' @rdname scores
 #' @export
 sharpness <- function(probs, labels, weights = NULL, by = NULL) {
-  each_group(check_forecast(probs, labels, weights), by, measure_sharpness)
+  each_group(check_forecast(probs, labels, weights), by, function(forecast) {
+    measure_sharpness(spread_sums(forecast), length(forecast$classes))
+  })
 }
 
-measure_log_loss <- function(forecast, eps = 0) {
-  loss <- .Call(C_measure_log_loss, forecast, eps)
-  if (is.infinite(loss)) {
-    bad <- forecast$probs[cbind(seq_along(forecast$labels), forecast$labels)] <= 0
-    if (!is.null(forecast$weights)) bad <- bad & forecast$weights > 0
-    rows <- which(bad)
-    warn_gpcalib("infinite", paste0("The log loss is infinite: the label has probability 0 in ",
-      say_rows(rows, length(rows)), ". Pass eps > 0 to bound it."))
+# From sums to measures -------------------------------------------------------------------
+
+# Each takes a list of sums (see calib_sums()), of a forecast or added up.
+
+#' @param rows the forecast, to name the rows; or NULL.
+#' @noRd
+measure_log_loss <- function(totals, rows = NULL) {
+  if (totals$impossible <= 0) return(totals$log / totals$weight)
+  where <- if (is.null(rows)) {
+    paste0("rows of weight ", format(totals$impossible), ". Sum with eps > 0 to bound it.")
+  } else {
+    bad <- rows$probs[cbind(seq_along(rows$labels), rows$labels)] <= 0
+    if (!is.null(rows$weights)) bad <- bad & rows$weights > 0
+    paste0(say_rows(which(bad), sum(bad)), ". Pass eps > 0 to bound it.")
   }
-  loss
+  warn_gpcalib("infinite", paste0("The log loss is infinite: the label has probability 0 in ", where))
+  Inf
 }
 
-measure_brier <- function(forecast, type = "auto") {
-  k <- length(forecast$classes)
-  if (type == "binary" && k > 2) {
-    stop_input("type", paste0("is \"binary\" but there are ", k, " classes"),
-      "Use \"multiclass\", or pass the probability of one class and whether it occurred.")
-  }
-  .Call(C_measure_brier, forecast, if (k == 2 && type != "multiclass") 2L else 0L)
-}
+measure_brier <- function(totals) totals$brier / totals$weight
 
-measure_sharpness <- function(forecast) {
-  k <- length(forecast$classes)
-  total <- if (is.null(forecast$weights)) length(forecast$labels) else sum(forecast$weights)
-  if (total <= 1) {
+measure_sharpness <- function(totals, k) {
+  if (totals$weight <= 1) {
     warn_gpcalib("undefined", paste0("Sharpness is undefined (NaN): weights count as rows, and they sum to ",
-      format(total, digits = 3), "."))
+      format(totals$weight, digits = 3), "."))
     return(NaN)
   }
-  4 * k^2 / (k - 1)^2 * .Call(C_measure_spread, forecast) / (total - 1)
+  4 * k^2 / (k - 1)^2 * totals$spread / (totals$weight - 1)
 }

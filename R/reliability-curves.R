@@ -123,7 +123,7 @@ score_spread <- function(forecast, how) {
   spec <- how$spec
   spec$bins <- spread_bins
   spec$mass <- FALSE
-  table <- keep_rows(bin_rows(forecast, spec, how$type), how$kept, forecast$classes)
+  table <- keep_rows(bin_rows(.Call(C_bin_sums, forecast, spec), spec, how$type, forecast$classes), how$kept, forecast$classes)
   table[c("class", "lower", "upper", "n")]
 }
 
@@ -149,7 +149,7 @@ smooth_parts <- function(forecast, how, clusters) {
   fits <- lapply(codes, function(code) {
     smooth_fit(forecast$probs[, code], as.integer(forecast$labels == code), forecast$weights, clusters)
   })
-  table <- keep_rows(bin_rows(forecast, how$spec, how$type), how$kept, forecast$classes)
+  table <- keep_rows(bin_rows(.Call(C_bin_sums, forecast, how$spec), how$spec, how$type, forecast$classes), how$kept, forecast$classes)
   smooth_table(table, forecast$classes[codes], forecast$classes, fits, how, score_spread(forecast, how))
 }
 

@@ -1,24 +1,29 @@
 # Intervals for the frequency in a bin.
 
-#' How many independent trials each bin's rows are worth
-#'
-#' The rows themselves, (sum w)^2 / sum w^2 with weights, or what the variance between groups says.
-#' @return one number per row of `table`, which holds all bins of all problems.
+#' How many independent trials the rows of each bin are worth, from its sums: the rows themselves, (sum w)^2 / sum w^2 with weights
 #' @noRd
-bin_trials <- function(forecast, spec, type, table, clusters) {
-  if (is.null(forecast$weights) && is.null(clusters)) return(table$n)
-  w <- if (is.null(forecast$weights)) rep(1, length(forecast$labels)) else forecast$weights / max(forecast$weights)
-  problem <- cumsum(table$bin == 1)
-  unlist(lapply(unique(problem), function(s) {
-    part <- table[problem == s, ]
-    score <- switch(type, confidence = , top_label = forecast$conf, event = forecast$probs[, spec$event],
+weight_trials <- function(bins) {
+  unlist(lapply(bins, function(bin) ifelse(bin$square > 0, bin$weight^2 / bin$square, 0)), use.names = FALSE)
+}
+
+#' The same where sums do not tell: what the variance between groups says, and weights whose squares are no doubles
+#' @return NULL where sums do; else one number for each bin of all problems.
+#' @noRd
+row_trials <- function(forecast, how, bins, clusters) {
+  largest <- if (is.null(forecast$weights)) 1 else max(forecast$weights)
+  if (is.null(clusters) && largest < 1e140 && largest > 1e-140) return(NULL)
+  w <- if (is.null(forecast$weights)) rep(1, length(forecast$labels)) else forecast$weights / largest
+  type <- how$type
+  unlist(lapply(seq_along(bins), function(s) {
+    score <- switch(type, confidence = , top_label = forecast$conf, event = forecast$probs[, how$spec$event],
       forecast$probs[, s])
-    hit <- switch(type, confidence = forecast$pred == forecast$labels, event = forecast$labels == spec$event,
+    hit <- switch(type, confidence = forecast$pred == forecast$labels, event = forecast$labels == how$spec$event,
       forecast$labels == s)
     used <- w > 0 & (type != "top_label" | forecast$pred == s)
     # Bins hold their upper edge; scores beyond the outer edges belong to the outer bins.
-    bin <- findInterval(score[used], part$upper[-nrow(part)], left.open = TRUE) + 1L
-    count_trials(bin, nrow(part), w[used], hit[used], clusters$codes[used])
+    upper <- bins[[s]]$upper
+    bin <- findInterval(score[used], upper[-length(upper)], left.open = TRUE) + 1L
+    count_trials(bin, length(upper), w[used], hit[used], clusters$codes[used])
   }))
 }
 

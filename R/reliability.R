@@ -164,24 +164,30 @@ check_band <- function(band, method) {
 #' The table of one forecast, or of one group of its rows
 #' @noRd
 one_table <- function(forecast, how, clusters) {
-  spec <- how$spec
-  type <- how$type
   parts <- switch(how$method,
-    bins = binned_parts(forecast, how, clusters),
+    bins = {
+      bins <- .Call(C_bin_sums, forecast, how$spec)
+      binned_parts(bins, how, forecast$classes, row_trials(forecast, how, bins, clusters))
+    },
     isotonic = isotonic_parts(forecast, how, clusters),
     smooth = smooth_parts(forecast, how, clusters)
   )
-  totals <- forecast_totals(forecast)
+  finish_table(parts, confidence_sums(forecast), how, nrow(forecast$probs), forecast$classes)
+}
+
+#' @param parts list of `table` and `limits`, and of what the attributes of curves are; @param totals as confidence_sums() has them.
+#' @noRd
+finish_table <- function(parts, totals, how, rows, classes) {
   table <- parts$table
   table$gap <- table$confidence - table$observed
   table$conf.low <- parts$limits$low
   table$conf.high <- parts$limits$high
   structure(table,
-    type = type, method = how$method,
-    binning = if (how$method == "bins") ece_binnings[spec$mass + 1],
+    type = how$type, method = how$method,
+    binning = if (how$method == "bins") ece_binnings[how$spec$mass + 1],
     region = how$band,
-    conf_level = how$level, N = nrow(forecast$probs), K = length(forecast$classes),
-    classes = forecast$classes,
+    conf_level = how$level, N = rows, K = length(classes),
+    classes = classes,
     ece = table_ece(table), total = sum(table$n),
     overconfidence = measure_overconfidence(totals, warn = FALSE),
     underconfidence = measure_underconfidence(totals, warn = FALSE),
@@ -190,11 +196,13 @@ one_table <- function(forecast, how, clusters) {
   )
 }
 
-binned_parts <- function(forecast, how, clusters) {
-  table <- bin_rows(forecast, how$spec, how$type)
-  trials <- bin_trials(forecast, how$spec, how$type, table, clusters)
-  table$trials <- trials
-  table <- keep_rows(table, how$kept, forecast$classes)
+#' Bins as rows of a table
+#' @param bins list of sums, one for each problem; @param trials of the intervals, where groups of rows change them.
+#' @noRd
+binned_parts <- function(bins, how, classes, trials = NULL) {
+  table <- bin_rows(bins, how$spec, how$type, classes)
+  table$trials <- if (is.null(trials)) weight_trials(bins) else trials
+  table <- keep_rows(table, how$kept, classes)
   limits <- frequency_interval(table$observed, table$trials, how$level, how$interval)
   table$trials <- NULL
   list(table = table, limits = limits)
@@ -249,12 +257,11 @@ table_columns <- function(codes, parts, classes) {
   )
 }
 
-bin_rows <- function(forecast, spec, type) {
-  parts <- .Call(C_bin_sums, forecast, spec)
-  codes <- switch(type, confidence = NA_integer_, event = spec$event, seq_along(parts))
-  table <- table_columns(codes, parts, forecast$classes)
+bin_rows <- function(bins, spec, type, classes) {
+  codes <- switch(type, confidence = NA_integer_, event = spec$event, seq_along(bins))
+  table <- table_columns(codes, bins, classes)
   share <- function(name) {
-    sums <- unlist(lapply(parts, `[[`, name))
+    sums <- unlist(lapply(bins, `[[`, name))
     ifelse(table$n > 0, sums / table$n, NA_real_)
   }
   table$confidence <- share("score")

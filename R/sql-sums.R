@@ -156,7 +156,7 @@ lazy_sum_queries <- function(columns, spec, eps) {
     right = "gpcalib_w * gpcalib_right", wrong = "gpcalib_w * (1.0e+00 - gpcalib_right)",
     over = "gpcalib_w * (1.0e+00 - gpcalib_right) * gpcalib_top", under = "gpcalib_w * gpcalib_right * (1.0e+00 - gpcalib_top)",
     log = "gpcalib_w * gpcalib_loss", impossible = "gpcalib_w * gpcalib_zero", brier = "gpcalib_w * (gpcalib_brier)",
-    conf = "gpcalib_w * gpcalib_top", conf2 = "gpcalib_w * gpcalib_top * gpcalib_top")
+    conf = "gpcalib_w * gpcalib_top", spread = "gpcalib_w * (gpcalib_top - 5.0e-01) * (gpcalib_top - 5.0e-01)")
   all <- c(group, paste0("COUNT(*) AS gpcalib_rows"), "SUM(gpcalib_odd) AS gpcalib_odd", "SUM(gpcalib_bad) AS gpcalib_bad",
     paste0("SUM(", sums, ") AS gpcalib_s", seq_along(sums)))
   first <- sql_group(d, steps, lazy_from(columns$tbl), all, group)
@@ -238,7 +238,11 @@ lazy_parts <- function(columns, spec, eps, found) {
     mine <- own == name
     bins[at[mine], ] <- matrix(numbers(rows, 1:5), nrow(rows))[mine, ]
     totals <- colSums(matrix(numbers(first, 1:14), nrow(first))[owner(first) == name, , drop = FALSE])
-    list(bins = bins, totals = stats::setNames(totals[c(1:3, 6:14)], sum_totals))
+    totals <- stats::setNames(totals[c(1:3, 6:14)], sum_totals)
+    # squares about 1/2, which is near enough to the mean for most digits to stay, become squares about the mean
+    off <- totals[["conf"]] - totals[["weight"]] / 2
+    if (totals[["weight"]] > 0) totals[["spread"]] <- max(0, totals[["spread"]] - off * (off / totals[["weight"]]))
+    list(bins = bins, totals = totals)
   })
   new_sums(spec, columns$classes, eps, length(columns$by) > 0, parts)
 }

@@ -8,7 +8,7 @@ validation_table <- function(part, level, classes) {
     weights = part$weights, conf = pmax(p, 1 - p), pred = ifelse(p > 0.5, 2L, 1L))
   spec <- ece_spec(forecast$classes, event = part$class)
   how <- list(spec = spec, type = "event", method = "smooth", level = level, band = "confidence")
-  parts <- smooth_table(bin_rows(forecast, spec, "event"), part$class, forecast$classes, list(part$fit), how,
+  parts <- smooth_table(bin_rows(.Call(C_bin_sums, forecast, spec), spec, "event", forecast$classes), part$class, forecast$classes, list(part$fit), how,
     score_spread(forecast, how))
   table <- parts$table
   table$gap <- table$confidence - table$observed

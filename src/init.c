@@ -47,8 +47,8 @@ SEXP r_mono_cost(SEXP fit, SEXP at, SEXP labels, SEXP weights, SEXP threads);
 SEXP r_mono_latent(SEXP fit, SEXP t);
 SEXP r_mono_clear(SEXP p);
 /* r_measures.c */
-SEXP r_ece(SEXP forecast, SEXP spec);
 SEXP r_bin_sums(SEXP forecast, SEXP spec);
+SEXP r_sums_error(SEXP sums, SEXP spec);
 SEXP r_measure_totals(SEXP forecast);
 SEXP r_measure_spread(SEXP forecast);
 SEXP r_measure_log_loss(SEXP forecast, SEXP eps);
@@ -144,8 +144,8 @@ static const R_CallMethodDef calls[] = {
     CALL(mono_cost, 5),
     CALL(mono_latent, 2),
     CALL(mono_clear, 1),
-    CALL(ece, 2),
     CALL(bin_sums, 2),
+    CALL(sums_error, 2),
     CALL(measure_totals, 1),
     CALL(measure_spread, 1),
     CALL(measure_log_loss, 2),

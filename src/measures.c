@@ -67,6 +67,10 @@ void gpc_bin_sums_fill(const gpc_problem *problem, const gpc_binning *binning,
   memset(sums.weight, 0, binning->bins * sizeof(double));
   memset(sums.score, 0, binning->bins * sizeof(double));
   memset(sums.hits, 0, binning->bins * sizeof(double));
+  if (sums.count) {
+    memset(sums.count, 0, binning->bins * sizeof(double));
+    memset(sums.square, 0, binning->bins * sizeof(double));
+  }
   for (size_t from = 0; from < problem->n; from += BLOCK) {
     size_t rows = problem->n - from < BLOCK ? problem->n - from : BLOCK;
     const double *score = problem->score + from;
@@ -87,6 +91,10 @@ void gpc_bin_sums_fill(const gpc_problem *problem, const gpc_binning *binning,
         sums.score[bin[i]] += weights[i] * score[i];
         sums.hits[bin[i]] += weights[i] * hit[i];
       }
+      for (size_t i = 0; i < rows && sums.count; i++) {
+        sums.count[bin[i]] += weights[i] > 0.0;
+        sums.square[bin[i]] += weights[i] * weights[i];
+      }
     } else {
       for (size_t i = 0; i < rows; i++) {
         sums.weight[bin[i]] += 1.0;
@@ -94,6 +102,10 @@ void gpc_bin_sums_fill(const gpc_problem *problem, const gpc_binning *binning,
         sums.hits[bin[i]] += hit[i];
       }
     }
+  }
+  if (sums.count && !problem->weights) {
+    memcpy(sums.count, sums.weight, binning->bins * sizeof(double));
+    memcpy(sums.square, sums.weight, binning->bins * sizeof(double));
   }
 }
 
@@ -162,22 +174,11 @@ double gpc_bin_sums_error(const gpc_binning *binning, gpc_bin_sums sums,
   return gpc_power_mean(bins, sums.weight, total, gaps, spec->norm);
 }
 
-double gpc_ece(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_ece_work *work,
-               gpc_poll poll, void *data) {
-  size_t problems = gpc_problem_count(spec->type, f->k);
-  if (spec->type == GPC_TOP_LABEL)
-    gpc_by_class_fill(f, &work->groups);
-  for (size_t s = 0; s < problems; s++) {
-    gpc_problem problem = gpc_problem_get(f, spec, &work->groups, s);
-    gpc_binning binning = gpc_problem_bins(&problem, spec, f->k, work->edges, work->sort);
-    gpc_bin_sums_fill(&problem, &binning, work->sums);
-    work->errors[s] = gpc_bin_sums_error(&binning, work->sums, spec, work->gaps);
-    work->shares[s] =
-        spec->type == GPC_CLASSWISE ? 1.0 : sum_of(binning.bins, work->sums.weight);
-    gpc_call_poll(poll, data);
-  }
-  return gpc_power_mean(problems, work->shares, sum_of(problems, work->shares),
-                        work->errors, spec->norm);
+double gpc_problem_errors(const gpc_ece_spec *spec, size_t problems, const double *errors,
+                          double *weights) {
+  for (size_t s = 0; s < problems && spec->type == GPC_CLASSWISE; s++)
+    weights[s] = 1.0;
+  return gpc_power_mean(problems, weights, sum_of(problems, weights), errors, spec->norm);
 }
 
 gpc_totals gpc_measure_totals(const gpc_forecast *f) {
@@ -211,20 +212,24 @@ double gpc_measure_spread(size_t n, const double *x, const double *weights) {
   return squares;
 }
 
-double gpc_measure_log_loss(const gpc_forecast *f, double eps) {
-  double weight = 0.0, sum = 0.0;
+gpc_loss gpc_measure_log_loss(const gpc_forecast *f, double eps) {
+  double weight = 0.0, sum = 0.0, impossible = 0.0;
   for (size_t i = 0; i < f->n; i++) {
     double w = f->weights ? f->weights[i] : 1.0;
     if (w <= 0.0)
       continue;
     double p = f->probs[i + ((size_t)f->labels[i] - 1) * f->n];
+    p = p < eps ? eps : p;
     weight += w;
-    sum -= w * log(p < eps ? eps : p);
+    if (p > 0.0)
+      sum -= w * log(p);
+    else
+      impossible += w;
   }
-  return sum / weight;
+  return (gpc_loss){weight, sum, impossible};
 }
 
-double gpc_measure_brier(const gpc_forecast *f, int event, gpc_poll poll, void *data) {
+gpc_loss gpc_measure_brier(const gpc_forecast *f, int event, gpc_poll poll, void *data) {
   double weight = 0.0, sum = 0.0;
   size_t first = event ? (size_t)event - 1 : 0, last = event ? first : f->k - 1;
   size_t block = gpc_block_rows(last - first + 1);
@@ -257,5 +262,5 @@ double gpc_measure_brier(const gpc_forecast *f, int event, gpc_poll poll, void *
       weight += w ? w[i] : 1.0;
     gpc_call_poll(poll, data);
   }
-  return sum / weight;
+  return (gpc_loss){weight, sum, 0.0};
 }

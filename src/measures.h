@@ -6,7 +6,9 @@
  *   event       one: a class's probability against "the label is that class";
  *   classwise   one like event for each class;
  *   top_label   one like confidence within the rows of each predicted class.
- * A problem is reduced to sums over bins, and these to a calibration error. */
+ * A problem is reduced to sums over bins, and these to a calibration error; all other
+ * measures come from sums over all rows. Sums of parts of a forecast add up to those of
+ * the whole. */
 #ifndef GPC_MEASURES_H
 #define GPC_MEASURES_H
 
@@ -74,6 +76,8 @@ typedef struct {
   double *weight; /* of the rows */
   double *score;  /* weighted sum of the scores */
   double *hits;   /* weight of the hits */
+  double *count;  /* rows of positive weight; or NULL, then left out */
+  double *square; /* sum of the squared weights; or NULL with count */
 } gpc_bin_sums;
 
 /* One pass over the rows. Overwrites sums; does nothing when there are no bins. */
@@ -89,20 +93,10 @@ double gpc_bin_sums_error(const gpc_binning *binning, gpc_bin_sums sums,
 double gpc_power_mean(size_t n, const double *share, double total, const double *x,
                       double p);
 
-/* Work space of gpc_ece(), carved from memory of the caller. */
-typedef struct {
-  double *edges;           /* [bins + 1] */
-  gpc_bin_sums sums;       /* [bins] each */
-  double *gaps;            /* [bins] */
-  double *errors, *shares; /* [problems] each */
-  void *sort;              /* gpc_binning_mass_work(n) bytes, if spec->mass */
-  gpc_by_class groups;     /* if type is "top_label" */
-} gpc_ece_work;
-
-/* The expected calibration error; problems are combined by the norm, equally
- * ("classwise") or by their weight ("top_label"). */
-double gpc_ece(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_ece_work *work,
-               gpc_poll poll, void *data);
+/* The errors of all problems as one, by the norm: equally ("classwise") or by their
+ * weight ("top_label"). errors, weights: [problems]; the latter are overwritten. */
+double gpc_problem_errors(const gpc_ece_spec *spec, size_t problems, const double *errors,
+                          double *weights);
 
 /* What accuracy, over- and underconfidence and their gap need. */
 typedef struct {
@@ -118,11 +112,18 @@ gpc_totals gpc_measure_totals(const gpc_forecast *f);
 /* Weighted sum of squares of x [n] about its mean. */
 double gpc_measure_spread(size_t n, const double *x, const double *weights);
 
-/* -sum_n w_n log max(p_{n,y_n}, eps) / sum_n w_n. Rows of weight zero do not count. */
-double gpc_measure_log_loss(const gpc_forecast *f, double eps);
+/* What the mean of a loss needs. */
+typedef struct {
+  double weight;     /* of the rows */
+  double sum;        /* weighted sum of the loss where it is finite */
+  double impossible; /* weight of the rows where it is not */
+} gpc_loss;
 
-/* sum_n w_n sum_k (p_nk - [y_n = k])^2 / sum_n w_n, over all classes (event = 0) or of
- * class `event` alone. Uses neither conf nor pred. */
-double gpc_measure_brier(const gpc_forecast *f, int event, gpc_poll poll, void *data);
+/* -sum_n w_n log max(p_{n,y_n}, eps). Rows of weight zero do not count. */
+gpc_loss gpc_measure_log_loss(const gpc_forecast *f, double eps);
+
+/* sum_n w_n sum_k (p_nk - [y_n = k])^2, over all classes (event = 0) or of class `event`
+ * alone. Uses neither conf nor pred. */
+gpc_loss gpc_measure_brier(const gpc_forecast *f, int event, gpc_poll poll, void *data);
 
 #endif

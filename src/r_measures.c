@@ -1,6 +1,7 @@
 /* r_measures.c: .Call layer of measures.h and corp.h. */
 #include "r_measures.h"
 #include "corp.h"
+#include <stdint.h>
 #include <string.h>
 
 int r_class(SEXP x, const char *name, size_t k) {
@@ -50,26 +51,6 @@ void *r_sort_work(const gpc_forecast *f, const gpc_ece_spec *spec) {
   return spec->mass ? R_alloc(gpc_binning_mass_work(f->n), 1) : NULL;
 }
 
-static gpc_ece_work ece_work(const gpc_forecast *f, const gpc_ece_spec *spec) {
-  size_t problems = gpc_problem_count(spec->type, f->k);
-  gpc_ece_work work;
-  work.edges = r_work(spec->bins + 1);
-  work.sums = (gpc_bin_sums){r_work(spec->bins), r_work(spec->bins), r_work(spec->bins)};
-  work.gaps = r_work(spec->bins);
-  work.errors = r_work(problems);
-  work.shares = r_work(problems);
-  work.sort = r_sort_work(f, spec);
-  work.groups = r_by_class(f, spec);
-  return work;
-}
-
-SEXP r_ece(SEXP forecast, SEXP spec) {
-  gpc_forecast f = r_forecast(forecast);
-  gpc_ece_spec s = r_ece_spec(spec, f.k);
-  gpc_ece_work work = ece_work(&f, &s);
-  return Rf_ScalarReal(gpc_ece(&f, &s, &work, r_poll, NULL));
-}
-
 /* Columns of doubles as elements 0 .. count - 1 of a list. */
 static void set_columns(SEXP list, int count, const double **columns, size_t length) {
   for (int c = 0; c < count; c++) {
@@ -80,27 +61,75 @@ static void set_columns(SEXP list, int count, const double **columns, size_t len
   }
 }
 
+static const char *sum_names[] = {"lower",  "upper", "n",    "weight",
+                                  "square", "score", "hits", ""};
+enum { LOWER, UPPER, COUNT, WEIGHT, SQUARE, SCORE, HITS, COLUMNS };
+
 /* The sums of all bins: a list per problem of vectors with a value per bin. */
 SEXP r_bin_sums(SEXP forecast, SEXP spec) {
-  static const char *names[] = {"lower", "upper", "weight", "score", "hits", ""};
   gpc_forecast f = r_forecast(forecast);
   gpc_ece_spec s = r_ece_spec(spec, f.k);
-  gpc_ece_work work = ece_work(&f, &s);
+  gpc_by_class groups = r_by_class(&f, &s);
+  void *sort = r_sort_work(&f, &s);
+  double *edges = r_work(s.bins + 1);
+  gpc_bin_sums sums = {r_work(s.bins), r_work(s.bins), r_work(s.bins), r_work(s.bins),
+                       r_work(s.bins)};
   size_t problems = gpc_problem_count(s.type, f.k);
-  const double *columns[] = {work.edges, work.edges + 1, work.sums.weight,
-                             work.sums.score, work.sums.hits};
+  const double *columns[COLUMNS] = {edges,       edges + 1,  sums.count, sums.weight,
+                                    sums.square, sums.score, sums.hits};
   if (s.type == GPC_TOP_LABEL)
-    gpc_by_class_fill(&f, &work.groups);
+    gpc_by_class_fill(&f, &groups);
   SEXP out = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)problems));
   for (size_t i = 0; i < problems; i++) {
-    gpc_problem problem = gpc_problem_get(&f, &s, &work.groups, i);
-    gpc_binning binning = gpc_problem_bins(&problem, &s, f.k, work.edges, work.sort);
-    gpc_bin_sums_fill(&problem, &binning, work.sums);
-    SEXP table = r_named_list(names);
+    gpc_problem problem = gpc_problem_get(&f, &s, &groups, i);
+    gpc_binning binning = gpc_problem_bins(&problem, &s, f.k, edges, sort);
+    gpc_bin_sums_fill(&problem, &binning, sums);
+    SEXP table = r_named_list(sum_names);
     SET_VECTOR_ELT(out, (R_xlen_t)i, table);
-    set_columns(table, 5, columns, binning.bins);
+    set_columns(table, COLUMNS, columns, binning.bins);
+    r_poll(NULL);
   }
   UNPROTECT(1);
+  return out;
+}
+
+/* The calibration error of what bin_sums returned, or of such sums added up. */
+SEXP r_sums_error(SEXP sums, SEXP spec) {
+  if (TYPEOF(sums) != VECSXP || XLENGTH(sums) < 1)
+    Rf_error("internal error: 'sums' is not a list");
+  size_t problems = (size_t)XLENGTH(sums);
+  gpc_ece_spec s = r_ece_spec(spec, SIZE_MAX);
+  double *edges = r_work(s.bins + 1), *gaps = r_work(s.bins), *errors = r_work(problems),
+         *weights = r_work(problems);
+  for (size_t i = 0; i < problems; i++) {
+    SEXP table = VECTOR_ELT(sums, (R_xlen_t)i);
+    R_xlen_t bins = XLENGTH(r_element(table, "weight"));
+    if ((size_t)bins > s.bins)
+      Rf_error("internal error: there are more bins than asked for");
+    const double *part[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++)
+      part[c] = r_doubles(r_element(table, sum_names[c]), sum_names[c], bins);
+    gpc_binning binning = {.bins = (size_t)bins, .edges = edges};
+    weights[i] = 0.0;
+    for (R_xlen_t b = 0; b < bins; b++) {
+      edges[b] = part[LOWER][b];
+      edges[b + 1] = part[UPPER][b];
+      weights[i] += part[WEIGHT][b];
+    }
+    /* read only */
+    gpc_bin_sums own = {.weight = (double *)part[WEIGHT],
+                        .score = (double *)part[SCORE],
+                        .hits = (double *)part[HITS]};
+    errors[i] = gpc_bin_sums_error(&binning, own, &s, gaps);
+  }
+  return Rf_ScalarReal(gpc_problem_errors(&s, problems, errors, weights));
+}
+
+static SEXP three(double a, double b, double c) {
+  SEXP out = Rf_allocVector(REALSXP, 3);
+  REAL(out)[0] = a;
+  REAL(out)[1] = b;
+  REAL(out)[2] = c;
   return out;
 }
 
@@ -122,18 +151,21 @@ SEXP r_measure_spread(SEXP forecast) {
   return Rf_ScalarReal(gpc_measure_spread(f.n, f.conf, f.weights));
 }
 
+/* weight, sum, impossible: see gpc_loss. */
 SEXP r_measure_log_loss(SEXP forecast, SEXP eps) {
   gpc_forecast f = r_forecast(forecast);
-  return Rf_ScalarReal(gpc_measure_log_loss(&f, r_number(eps, "eps")));
+  gpc_loss loss = gpc_measure_log_loss(&f, r_number(eps, "eps"));
+  return three(loss.weight, loss.sum, loss.impossible);
 }
 
-/* event: a class number, or 0 for all classes. */
+/* event: a class number, or 0 for all classes. The same. */
 SEXP r_measure_brier(SEXP forecast, SEXP event) {
   gpc_forecast f = r_forecast(forecast);
   int code = r_count(event, "event");
   if (code > 0)
     code = r_class(event, "event", f.k);
-  return Rf_ScalarReal(gpc_measure_brier(&f, code, r_poll, NULL));
+  gpc_loss loss = gpc_measure_brier(&f, code, r_poll, NULL);
+  return three(loss.weight, loss.sum, loss.impossible);
 }
 
 /* The isotonic curve of class `event` and the parts of its scores: a list of vectors, the

@@ -85,7 +85,8 @@ static gpc_null null_work(const gpc_forecast *f, const gpc_ece_spec *spec) {
   null.bins = spec->bins;
   null.binning = (gpc_binning *)R_alloc(problems, sizeof(gpc_binning));
   null.edges = r_work((spec->bins + 1) * problems);
-  null.sums = (gpc_bin_sums){r_work(cells), r_work(cells), r_work(cells)};
+  null.sums = (gpc_bin_sums){
+      .weight = r_work(cells), .score = r_work(cells), .hits = r_work(cells)};
   null.drawn = r_work(cells);
   null.gaps = r_work(spec->bins);
   null.errors = r_work(problems);

@@ -114,8 +114,9 @@ void gpc_sign_draw(size_t n, uint64_t seed, size_t first, size_t count, double *
 
 static gpc_bin_sums sums_of(const gpc_null *null, size_t s) {
   size_t at = s * null->bins;
-  return (gpc_bin_sums){null->sums.weight + at, null->sums.score + at,
-                        null->sums.hits + at};
+  return (gpc_bin_sums){.weight = null->sums.weight + at,
+                        .score = null->sums.score + at,
+                        .hits = null->sums.hits + at};
 }
 
 /* "classwise": row i's cumulative probabilities, contiguous. */
@@ -142,8 +143,8 @@ void gpc_null_prepare(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null 
     *binning = gpc_problem_bins(&problem, spec, f->k, null->edges + s * (null->bins + 1),
                                 null->sort);
     gpc_bin_sums_fill(&problem, binning, sums);
-    null->shares[s] = classwise ? 1.0 : 0.0;
-    for (size_t b = 0; !classwise && b < binning->bins; b++)
+    null->shares[s] = 0.0;
+    for (size_t b = 0; b < binning->bins; b++)
       null->shares[s] += sums.weight[b];
     for (size_t from = 0; from < problem.n; from += GPC_BLOCK_MAX) {
       size_t rows = problem.n - from < GPC_BLOCK_MAX ? problem.n - from : GPC_BLOCK_MAX;
@@ -162,14 +163,12 @@ void gpc_null_prepare(const gpc_forecast *f, const gpc_ece_spec *spec, gpc_null 
 }
 
 static double combined_error(const gpc_ece_spec *spec, gpc_null *null, double *hits) {
-  double total = 0.0;
   for (size_t s = 0; s < null->problems; s++) {
     gpc_bin_sums sums = sums_of(null, s);
     sums.hits = hits + s * null->bins;
     null->errors[s] = gpc_bin_sums_error(null->binning + s, sums, spec, null->gaps);
-    total += null->shares[s];
   }
-  return gpc_power_mean(null->problems, null->shares, total, null->errors, spec->norm);
+  return gpc_problem_errors(spec, null->problems, null->errors, null->shares);
 }
 
 static void both_errors(const gpc_ece_spec *spec, gpc_null *null, double *hits,

@@ -68,18 +68,52 @@ static const double probs[] = {.25, .55, .10, .90, .20, .05,
 static const int labels[] = {1, 2, 3, 1}, pred[] = {3, 1, 3, 1};
 static const double conf[] = {.55, .55, .60, .90};
 
-static double error_of(gpc_forecast f, gpc_ece_type type, double norm, int mass) {
-  double edges[4], a[3], b[3], c[3], gaps[3], errors[3], shares[3], g_conf[4],
-      g_weights[4];
+/* Forecast, sums, error: of all rows, or of the first `cut` rows and the others apart, the
+ * sums then added. */
+static double error_of_parts(gpc_forecast f, gpc_ece_type type, double norm, int mass,
+                             size_t cut) {
+  double edges[4], a[3], b[3], c[3], n[3], q[3], more[3][3], gaps[3], errors[3],
+      weights[3], g_conf[4], g_weights[4];
   size_t start[4];
   int g_labels[4];
   gpc_ece_spec spec = {type, 1, 3, mass, GPC_MEAN, norm, 0};
   void *sort = malloc(gpc_binning_mass_work(4));
-  gpc_ece_work work = {
-      edges, {a, b, c}, gaps, errors, shares, sort, {start, g_conf, g_labels, g_weights}};
-  double e = gpc_ece(&f, &spec, &work, NULL, NULL);
+  gpc_by_class groups = {start, g_conf, g_labels, g_weights};
+  gpc_by_class_fill(&f, &groups);
+  size_t problems = gpc_problem_count(type, f.k);
+  for (size_t s = 0; s < problems; s++) {
+    gpc_problem problem = gpc_problem_get(&f, &spec, &groups, s), rest = problem;
+    gpc_binning bins = gpc_problem_bins(&problem, &spec, f.k, edges, sort);
+    gpc_bin_sums sums = {a, b, c, n, q};
+    gpc_bin_sums other = {.weight = more[0], .score = more[1], .hits = more[2]};
+    const int parts = cut < problem.n;
+    if (parts) {
+      problem.n = cut;
+      rest.n -= cut;
+      rest.score += cut;
+      rest.code += cut;
+      rest.target = rest.target ? rest.target + cut : NULL;
+      rest.weights = rest.weights ? rest.weights + cut : NULL;
+      gpc_bin_sums_fill(&rest, &bins, other);
+    }
+    gpc_bin_sums_fill(&problem, &bins, sums);
+    weights[s] = 0.0;
+    for (size_t i = 0; i < bins.bins; i++) {
+      if (parts) {
+        a[i] += more[0][i];
+        b[i] += more[1][i];
+        c[i] += more[2][i];
+      }
+      weights[s] += a[i];
+    }
+    errors[s] = gpc_bin_sums_error(&bins, sums, &spec, gaps);
+  }
   free(sort);
-  return e;
+  return gpc_problem_errors(&spec, problems, errors, weights);
+}
+
+static double error_of(gpc_forecast f, gpc_ece_type type, double norm, int mass) {
+  return error_of_parts(f, type, norm, mass, f.n);
 }
 
 static void errors(void) {
@@ -101,12 +135,36 @@ static void errors(void) {
   CHECK(t.weight == 4 && t.right == 2);
   CHECK_NEAR(t.over, 1.1, 1e-15);
   CHECK_NEAR(t.under, .5, 1e-15);
-  CHECK_NEAR(gpc_measure_log_loss(&f, 0), -(2 * log(.05) + log(.6) + log(.9)) / 4, 1e-15);
-  CHECK_NEAR(gpc_measure_log_loss(&f, .8), -(3 * log(.8) + log(.9)) / 4, 1e-15);
-  CHECK_NEAR(gpc_measure_brier(&f, 1, NULL, NULL), (2 * .3025 + .01 + .01) / 4, 1e-15);
-  CHECK_NEAR(gpc_measure_brier(&f, 0, NULL, NULL),
-             (2 * (.3025 + .9025 + .16) + (.01 + .09 + .16) + (.01 + .0025 + .0025)) / 4,
+  gpc_loss loss = gpc_measure_log_loss(&f, 0);
+  CHECK(loss.weight == 4 && loss.impossible == 0);
+  CHECK_NEAR(loss.sum, -(2 * log(.05) + log(.6) + log(.9)), 1e-15);
+  CHECK_NEAR(gpc_measure_log_loss(&f, .8).sum, -(3 * log(.8) + log(.9)), 1e-15);
+  CHECK_NEAR(gpc_measure_brier(&f, 1, NULL, NULL).sum, 2 * .3025 + .01 + .01, 1e-15);
+  CHECK_NEAR(gpc_measure_brier(&f, 0, NULL, NULL).sum,
+             2 * (.3025 + .9025 + .16) + (.01 + .09 + .16) + (.01 + .0025 + .0025),
              1e-15);
+  /* impossible rows are apart */
+  static const double sure[] = {1, 0, 0, 1};
+  static const int both[] = {1, 1}, first[] = {1, 2};
+  static const double one[] = {1, 1}, light[] = {.5, 3};
+  gpc_forecast g = {2, 2, sure, both, one, first, light};
+  loss = gpc_measure_log_loss(&g, 0);
+  CHECK(loss.weight == 3.5 && loss.sum == 0 && loss.impossible == 3);
+  /* sums of parts add up */
+  for (size_t cut = 1; cut < 4; cut++) {
+    CHECK_NEAR(error_of_parts(f, GPC_CONFIDENCE, 1, 0, cut),
+               error_of(f, GPC_CONFIDENCE, 1, 0), 1e-15);
+    CHECK_NEAR(error_of_parts(f, GPC_CLASSWISE, 2, 0, cut),
+               error_of(f, GPC_CLASSWISE, 2, 0), 1e-15);
+  }
+  double edges[2], a[1], b[1], c[1], n[1], q[1];
+  gpc_binning all = gpc_binning_width(1, 0, 0, edges);
+  gpc_problem problem = {4, conf, labels, pred, 0, w};
+  gpc_bin_sums_fill(&problem, &all, (gpc_bin_sums){a, b, c, n, q});
+  CHECK(n[0] == 3 && q[0] == 6 && a[0] == 4);
+  problem.weights = NULL;
+  gpc_bin_sums_fill(&problem, &all, (gpc_bin_sums){a, b, c, n, q});
+  CHECK(n[0] == 4 && q[0] == 4 && a[0] == 4);
   CHECK_NEAR(gpc_measure_spread(4, conf, w), 2 * .01 + .0025 + .0625, 1e-15);
 }
 
@@ -145,8 +203,8 @@ static void bootstrap(void) {
     brier += rows[i * GPC_BOOT_SUMS + GPC_BOOT_BRIER];
     loss += rows[i * GPC_BOOT_SUMS + GPC_BOOT_LOSS];
   }
-  CHECK_NEAR(brier / 4, gpc_measure_brier(&f, 0, NULL, NULL), 1e-15);
-  CHECK_NEAR(loss / 4, gpc_measure_log_loss(&f, 0), 1e-15);
+  CHECK_NEAR(brier, gpc_measure_brier(&f, 0, NULL, NULL).sum, 1e-15);
+  CHECK_NEAR(loss, gpc_measure_log_loss(&f, 0).sum, 1e-15);
   CHECK(gpc_boot_blocks(4) == 1);
   gpc_boot_draw(4, rows, 9, 0, 10, work, sums, NULL, NULL);
   gpc_boot_draw(4, rows, 9, 5, 5, work, part, NULL, NULL);

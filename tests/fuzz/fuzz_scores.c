@@ -132,18 +132,29 @@ static void measures(bytes *b) {
   gpc_forecast f = forecast(b);
   gpc_ece_spec s = spec(b, f.k);
   const size_t problems = gpc_problem_count(s.type, f.k);
-  gpc_ece_work work = {room(s.bins + 1), {room(s.bins), room(s.bins), room(s.bins)}, room(s.bins),
-                       room(problems),   room(problems), room_bytes(gpc_binning_mass_work(f.n)),
-                       groups_of(&f)};
-  double error = gpc_ece(&f, &s, &work, NULL, NULL);
+  double *edges = room(s.bins + 1), *gaps = room(s.bins), *errors = room(problems), *weights = room(problems);
+  void *sort = room_bytes(gpc_binning_mass_work(f.n));
+  gpc_bin_sums sums = {room(s.bins), room(s.bins), room(s.bins), room(s.bins), room(s.bins)};
+  gpc_by_class groups = groups_of(&f);
+  gpc_by_class_fill(&f, &groups);
+  for (size_t i = 0; i < problems; i++) {
+    gpc_problem problem = gpc_problem_get(&f, &s, &groups, i);
+    gpc_binning binning = gpc_problem_bins(&problem, &s, f.k, edges, sort);
+    gpc_bin_sums_fill(&problem, &binning, sums);
+    errors[i] = gpc_bin_sums_error(&binning, sums, &s, gaps);
+    weights[i] = 0.0;
+    for (size_t b = 0; b < binning.bins; b++)
+      weights[i] += sums.weight[b];
+  }
+  double error = gpc_problem_errors(&s, problems, errors, weights);
   HOLDS(error >= 0.0 && error <= 1.0 + 1e-9);
-  double loss = gpc_measure_log_loss(&f, 1e-12), brier = gpc_measure_brier(&f, 0, NULL, NULL);
-  HOLDS(loss >= 0.0 && loss < 28.0 && brier >= 0.0 && brier <= 2.0 + 1e-9);
+  gpc_loss loss = gpc_measure_log_loss(&f, 1e-12), brier = gpc_measure_brier(&f, 0, NULL, NULL);
+  HOLDS(loss.sum >= 0.0 && loss.sum < 28.0 * loss.weight && brier.sum >= 0.0 && brier.sum <= 2.0000001 * brier.weight);
   gpc_totals t = gpc_measure_totals(&f);
   HOLDS(isfinite(t.weight) && isfinite(t.over) && isfinite(t.under));
   HOLDS(gpc_measure_spread(f.n, f.conf, f.weights) >= 0.0);
   int *bin = room_int(f.n);
-  gpc_binning mass = gpc_binning_mass(f.n, f.conf, f.weights, s.bins, work.edges, work.sort);
+  gpc_binning mass = gpc_binning_mass(f.n, f.conf, f.weights, s.bins, edges, sort);
   HOLDS(mass.bins <= s.bins);
   if (mass.bins > 0) {
     gpc_binning_assign(&mass, f.n, f.probs, bin);
@@ -151,7 +162,7 @@ static void measures(bytes *b) {
       HOLDS(bin[i] >= 0 && (size_t)bin[i] < mass.bins);
   }
   gpc_binning width = gpc_binning_width(s.bins, take(b) % 2 ? 0.0 : 1.0 / (double)f.k,
-                                        (int)(take(b) % 2), work.edges);
+                                        (int)(take(b) % 2), edges);
   gpc_binning_assign(&width, f.n, f.probs, bin);
   for (size_t i = 0; i < f.n; i++)
     HOLDS(bin[i] >= 0 && (size_t)bin[i] < s.bins);

@@ -178,7 +178,7 @@ test_that("the null agrees with redrawing labels in R", {
       weights = w))
     want <- apply(labels, 2, function(y) {
       forecast$labels <- y
-      .Call(C_ece, forecast, spec)
+      measure_ece(.Call(C_bin_sums, forecast, spec), spec)
     })
     drawn <- got[1, -1]
     expect_lt(abs(mean(drawn) - mean(want)), 5 * sqrt((var(drawn) + var(want)) / 1500))

@@ -67,6 +67,19 @@ test_that("parts merge in any order and number: counts to the last bit, sums to 
   expect_identical(readRDS(file) + plain, plain + plain)
 })
 
+test_that("the spread of the confidence keeps its digits when parts are added", {
+  p <- rep(c(0.9, 0.9 + 1e-9), 500)
+  y <- rep(0:1, each = 500)
+  parts <- lapply(split(1:1000, rep(1:20, 50)), function(i) calib_sums(p[i], y[i]))
+  both <- calib_metrics(Reduce(`+`, parts))
+  expect_equal(both$estimate[both$measure == "sharpness"], sharpness(p, y), tolerance = 1e-6) # 1e-19 of sums of squares
+  same <- calib_metrics(calib_sums(rep(0.9, 10), rep(0:1, 5)) + calib_sums(rep(0.9, 10), rep(0:1, 5)))
+  expect_identical(same$estimate[9], 0)
+  expect_error(calib_sums(p, y, weights = rep(1e150, 1000)), "squared", class = "gpcalib_error_input")
+  w <- rep(c(1e150, 3e150), 500)
+  expect_equal(reliability_table(p, y, weights = w)$conf.low, reliability_table(p, y, weights = w / 1e150)$conf.low)
+})
+
 test_that("sums that do not belong together, and damaged ones, are refused", {
   d <- rows_of(3)
   one <- calib_sums(d$p, d$y)
@@ -81,7 +94,7 @@ test_that("sums that do not belong together, and damaged ones, are refused", {
   expect_error(calib_metrics(one, conf_level = 0.9), "need the rows", class = "gpcalib_error_input")
   expect_error(reliability_table(one, method = "isotonic"), "not for sums", class = "gpcalib_error_input")
   zero <- calib_sums(rbind(c(a = 0, b = 1), c(a = .5, b = .5)), c("a", "b"))
-  expect_warning(got <- calib_metrics(zero), class = "gpcalib_warning_infinite")
+  expect_warning(expect_warning(got <- calib_metrics(zero), class = "gpcalib_warning_infinite"), class = "gpcalib_warning_undefined")
   expect_equal(got$estimate[2], Inf)
   expect_output(print(one), "400 rows, 3 classes, confidence, 15 bins")
 })

@@ -176,7 +176,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
 #' Where the line of each accuracy leaves the picture
 #' @noRd
 balance_lines <- function(accuracy, top) {
-  accuracy <- unique(round(accuracy, 3))
+  accuracy <- sort(unique(round(accuracy, 3)), decreasing = TRUE)
   accuracy <- accuracy[accuracy > 0 & accuracy < 1]
   if (!length(accuracy)) return(data.frame())
   odds <- accuracy / (1 - accuracy)
@@ -185,7 +185,7 @@ balance_lines <- function(accuracy, top) {
   # Words stand above the line and left of its end, or below and right of one that starts steeply.
   steep <- u < 0.4 * top[["u"]]
   data.frame(
-    accuracy = accuracy, u = u, o = odds * u, at = 0.94,
+    accuracy = accuracy, u = u, o = odds * u, at = rep_len(c(0.94, 0.68, 0.42), length(accuracy)), # neighbours apart
     label = paste0(" accuracy ", format(accuracy, nsmall = 3), " "),
     hjust = ifelse(steep, 0, 1), vjust = ifelse(steep, 1, 0)
   )

@@ -53,7 +53,7 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
   pen <- base_size / 10
   names <- levels(rows$forecast)
   many <- length(names) > most_marks
-  short <- stats::setNames(shorten(names, if (many) 14 else 24), names)
+  short <- stats::setNames(if (many) shorten(names, 14) else legend_names(shorten(names, 24), base_size), names)
   grouped <- !is.null(placed[["by"]])
   least <- max(0.02 * placed$uncertainty, 1e-3) # labels of one class have no uncertainty
   top <- c(mcb = 1.2 * max(placed$miscalibration, least), dsc = 1.15 * max(placed$discrimination, least))

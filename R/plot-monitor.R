@@ -38,25 +38,35 @@ plot_evidence <- function(monitor) {
   )
   breaks <- unique(round(seq(1, nrow(path), length.out = min(8, nrow(path)))))
   ggplot2::ggplot(table, ggplot2::aes(.data$look, .data$e, colour = .data$alternative,
-    group = interaction(.data$run, .data$alternative))) +
+    linetype = .data$alternative, group = interaction(.data$run, .data$alternative))) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
-    ggplot2::geom_hline(yintercept = 1 / monitor$level, linetype = "dashed", colour = "firebrick") +
+    ggplot2::geom_hline(yintercept = 1 / monitor$level, linetype = "longdash", colour = "firebrick") +
     ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean")) + ggplot2::geom_point(size = 0.8) +
     ggplot2::scale_discrete_manual("linewidth", values = c("FALSE" = 0.4, "TRUE" = 1), guide = "none") +
     ggplot2::scale_y_log10() +
-    ggplot2::scale_x_continuous(breaks = breaks, labels = monitor$period[path[breaks, 2]]) +
-    ggplot2::labs(x = NULL, y = "e-value", colour = NULL,
-      caption = paste0("dashed: alarm at 1/", format(monitor$level)))
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3)], length(names)), names)) +
+    ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
+    scale_periods(breaks, monitor$period[path[breaks, 2]]) +
+    ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
+      caption = wrap_words("Evidence against calibration, by alternative and in the mean. Red: alarm, at an e-value of ",
+        format(1 / monitor$level), "."))
+}
+
+#' Periods below a picture: names that would overlap are left out
+#' @noRd
+scale_periods <- function(breaks, labels) {
+  ggplot2::scale_x_continuous(breaks = breaks, labels = labels, guide = ggplot2::guide_axis(check.overlap = TRUE))
 }
 
 plot_monitor_scores <- function(monitor) {
   table <- tidy(monitor)
-  shown <- c(log_loss = "log loss", brier = "Brier score", accuracy = "accuracy", confidence = "accuracy",
-    slope = "slope")
+  shown <- c(log_loss = "Log loss", brier = "Brier score", accuracy = "Accuracy", confidence = "Accuracy",
+    slope = "Calibration slope")
   long <- do.call(rbind, lapply(names(shown), function(name) {
     data.frame(at = seq_len(nrow(table)), run = table$run, measure = shown[[name]],
-      what = if (name == "confidence") "mean confidence" else "observed", value = table[[name]])
+      what = if (name == "confidence") "Mean confidence" else "Observed", value = table[[name]])
   }))
+  lost <- unique(long$measure[!is.finite(long$value)])
   long <- long[is.finite(long$value), ]
   long$measure <- factor(long$measure, unique(shown))
   breaks <- unique(round(seq(1, nrow(table), length.out = min(8, nrow(table)))))
@@ -64,8 +74,10 @@ plot_monitor_scores <- function(monitor) {
     group = interaction(.data$run, .data$what))) +
     ggplot2::geom_line() + ggplot2::geom_point(size = 0.8) +
     ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
-    ggplot2::scale_x_continuous(breaks = breaks, labels = table$period[breaks]) +
-    ggplot2::labs(x = NULL, y = NULL, linetype = NULL)
+    scale_periods(breaks, table$period[breaks]) +
+    ggplot2::labs(x = "Period", y = NULL, linetype = NULL, caption = if (length(lost)) {
+      wrap_words("Periods with an infinite or undefined value are left out (", paste(lost, collapse = ", "), ").")
+    })
 }
 
 plot_monitor_reliability <- function(monitor, groups) {
@@ -86,5 +98,5 @@ plot_monitor_reliability <- function(monitor, groups) {
     ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line() +
     ggplot2::geom_point(ggplot2::aes(size = .data$n)) + ggplot2::scale_size_area(max_size = 4) +
     ggplot2::facet_wrap(ggplot2::vars(.data$group)) + ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
-    ggplot2::labs(x = paste("probability of", event), y = "observed frequency", size = "rows")
+    ggplot2::labs(x = paste("Probability of", event), y = "Observed frequency", size = "Rows")
 }

@@ -79,7 +79,7 @@ murphy_curve <- function(forecast, event, points) {
 draw_murphy <- function(table, constant, event, base_size) {
   pen <- base_size / 10
   names <- levels(table$forecast)
-  short <- stats::setNames(shorten(names, 24), names)
+  short <- stats::setNames(legend_names(shorten(names, 24), base_size), names)
   ggplot(table, aes(.data$theta, .data$score)) +
     geom_path(data = constant, colour = "grey65", linewidth = 0.5 * pen) +
     geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.6 * pen,

@@ -1,4 +1,5 @@
-# The tables of the league, from the results that league.R kept: bench/results/league.md and league.csv.
+# The tables of the league, from the results that league.R kept: bench/results/league.md and league.csv, and two
+# small files that vignettes/which-calibrator.Rmd reads.
 #
 # An experiment is a set with a number of calibration rows; its loss is the mean over splits. As in CalArena
 # (Holzmüller, Berta, Bach and Jordan 2026, arXiv 2605.30188) the win rate of a method is the share of the other
@@ -9,7 +10,7 @@ metrics_kept <- c("log_loss", "brier", "ece", "accuracy", "seconds")
 
 # One row for every set, n, split and method; failures have NA.
 league_cells <- function(cache) {
-  files <- setdiff(list.files(cache, "\\.rds$", recursive = TRUE, full.names = TRUE), file.path(cache, "index.rds"))
+  files <- Filter(function(file) file.size(file) > 0, setdiff(list.files(cache, "\\.rds$", recursive = TRUE, full.names = TRUE), file.path(cache, "index.rds")))
   rows <- lapply(files, function(file) {
     cell <- readRDS(file)
     values <- if (is.null(cell$error)) cell$values[metrics_kept] else rep(NA_real_, length(metrics_kept))
@@ -39,56 +40,61 @@ wide <- function(means, metric, methods) {
   key <- paste(means$set, means$n)
   out <- matrix(NA_real_, length(unique(key)), length(methods), dimnames = list(unique(key), methods))
   keep <- means$method %in% methods
-  out[cbind(key[keep], means$method[keep])] <- means[[metric]][keep]
+  out[cbind(key[keep], means$method[keep])] <- ifelse(means$failed[keep] > 0, Inf, means[[metric]][keep])
   out
 }
 
-# A method that failed has lost against every other; two that failed are equal.
+# A method that failed (Inf) has lost against every other; two that failed are equal. Methods that do not take part
+# (NA) are left out.
 win_rates <- function(losses) {
-  losses[is.na(losses)] <- Inf
   out <- vapply(seq_len(ncol(losses)), function(j) {
-    rowMeans(losses[, -j, drop = FALSE] > losses[, j])
+    rowMeans(losses[, -j, drop = FALSE] > losses[, j], na.rm = TRUE)
   }, numeric(nrow(losses)))
+  out[is.na(losses)] <- NA
   matrix(out, nrow(losses), dimnames = dimnames(losses))
 }
 
 bootstrap_sets <- function(rates, sets, replicates = 2000) {
-  sums <- rowsum(rates, sets)
-  count <- rowsum(rep(1, nrow(rates)), sets)[, 1]
+  sums <- rowsum(rates, sets, na.rm = TRUE)
+  count <- rowsum(1 * !is.na(rates), sets)
   set.seed(1)
   draws <- replicate(replicates, {
     i <- sample(nrow(sums), replace = TRUE)
-    colSums(sums[i, , drop = FALSE]) / sum(count[i])
+    colSums(sums[i, , drop = FALSE]) / colSums(count[i, , drop = FALSE])
   })
-  apply(draws, 1, stats::quantile, c(0.025, 0.975))
+  apply(draws, 1, stats::quantile, c(0.025, 0.975), na.rm = TRUE)
 }
 
-# The table of one league.
+# The table of one league, in numbers.
 league_table <- function(means, methods) {
   loss <- wide(means, "log_loss", methods)
-  sets <- sub(" .*", "", rownames(loss))
   n <- as.numeric(sub(".* ", "", rownames(loss)))
   wins <- win_rates(loss)
-  interval <- bootstrap_sets(wins, sets)
+  interval <- bootstrap_sets(wins, sub(" .*", "", rownames(loss)))
   excess <- loss - apply(loss, 1, min, na.rm = TRUE)
   brier <- wide(means, "brier", methods)
-  brier_excess <- brier - apply(brier, 1, min, na.rm = TRUE)
   accuracy <- wide(means, "accuracy", methods)
-  percent <- function(x) sprintf("%.0f", 100 * x)
-  at <- function(size) percent(colMeans(wins[n == size, , drop = FALSE]))
+  average <- function(x) apply(x, 2, function(v) mean(v[is.finite(v)])) # of the fits that succeeded
+  at <- function(size) average(wins[n == size, , drop = FALSE])
   table <- data.frame(
-    method = methods, `win rate, log loss` = sprintf("%s (%s to %s)", percent(colMeans(wins)),
-      percent(interval[1, ]), percent(interval[2, ])),
-    `n = 200` = at(200), `n = 1000` = at(1000), `n = 5000` = at(5000),
-    `win rate, Brier` = percent(colMeans(win_rates(brier))),
-    `mean excess log loss` = sprintf("%.4f", colMeans(excess, na.rm = TRUE)),
-    `median` = sprintf("%.4f", apply(excess, 2, stats::median, na.rm = TRUE)),
-    `largest` = sprintf("%.3f", apply(excess, 2, max, na.rm = TRUE)),
-    `mean excess Brier` = sprintf("%.4f", colMeans(brier_excess, na.rm = TRUE)),
-    `mean ECE` = sprintf("%.4f", colMeans(wide(means, "ece", methods), na.rm = TRUE)),
-    `accuracy gained` = sprintf("%+.4f", colMeans(accuracy - accuracy[, "none"], na.rm = TRUE)),
-    check.names = FALSE)
-  table[order(-colMeans(wins)), ]
+    method = methods, win = average(wins), low = interval[1, ], high = interval[2, ],
+    win200 = at(200), win1000 = at(1000), win5000 = at(5000), win_brier = average(win_rates(brier)),
+    excess = average(excess), median = apply(excess, 2, function(v) stats::median(v[is.finite(v)])),
+    largest = apply(excess, 2, function(v) max(v[is.finite(v)])), brier = average(brier - apply(brier, 1, min, na.rm = TRUE)),
+    ece = average(wide(means, "ece", methods)), accuracy = average(accuracy - accuracy[, "none"])
+  )
+  table[order(-table$win), ]
+}
+
+# The same in words.
+say_league <- function(table) {
+  percent <- function(x) sprintf("%.0f", 100 * x)
+  data.frame(method = table$method, `win rate, log loss` = sprintf("%s (%s to %s)", percent(table$win),
+    percent(table$low), percent(table$high)), `n = 200` = percent(table$win200), `n = 1000` = percent(table$win1000),
+    `n = 5000` = percent(table$win5000), `win rate, Brier` = percent(table$win_brier),
+    `mean excess log loss` = sprintf("%.4f", table$excess), median = sprintf("%.4f", table$median),
+    largest = sprintf("%.3f", table$largest), `mean excess Brier` = sprintf("%.4f", table$brier),
+    `mean ECE` = sprintf("%.4f", table$ece), `accuracy gained` = sprintf("%+.4f", table$accuracy), check.names = FALSE)
 }
 
 rival_names <- c("svs", "sms", "ensemble", "dirichlet", "quadratic", "gam")
@@ -145,6 +151,7 @@ league_report <- function(cache, folder) {
   not_two <- setdiff(everyone, c("quadratic", "gam"))
   commit <- tryCatch(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE),
     error = function(e) "unknown")
+  leagues <- list(two = league_table(two, everyone), many = league_table(many, not_two))
   check <- check_rivals(folder)
   write_report("league", "The league of calibrators", c(
     paste0("`make league` at commit ", commit, ". ", length(unique(means$set)), " sets, ",
@@ -160,13 +167,18 @@ league_report <- function(cache, folder) {
     "method of the experiment. Methods in order of the win rate.", "",
     "## Check of the rivals", "", "Log loss on `cifar10_densenet40`, fitted on the validation rows, scored on the test rows.", "",
     markdown_table(check), "",
-    "## Two classes", "", markdown_table(league_table(two, everyone)), "", markdown_table(duel_table(two, everyone)), "",
-    "## Three to a hundred classes", "", markdown_table(league_table(many, not_two)), "", markdown_table(duel_table(many, not_two)), "",
+    "## Two classes", "", markdown_table(say_league(leagues$two)), "", markdown_table(duel_table(two, everyone)), "",
+    "## Three to a hundred classes", "", markdown_table(say_league(leagues$many)), "", markdown_table(duel_table(many, not_two)), "",
     "*Ahead* and *behind*: by more than two standard errors.", "",
     "## Every experiment: log loss", "", markdown_table(experiment_table(means)), "",
     paste("Failures:", sum(means$failed), "of", sum(means$splits), "fits.")
   ))
   round_to <- function(x) if (is.double(x)) signif(x, 5) else x
   utils::write.csv(as.data.frame(lapply(means, round_to)), "bench/results/league.csv", row.names = FALSE, quote = FALSE)
+  vignette <- "vignettes/which-calibrator"
+  dir.create(vignette, showWarnings = FALSE)
+  small <- rbind(data.frame(league = "two", leagues$two), data.frame(league = "many", leagues$many))
+  utils::write.csv(as.data.frame(lapply(small, round_to)), file.path(vignette, "league.csv"), row.names = FALSE, quote = FALSE)
+  utils::write.csv(experiment_table(means), file.path(vignette, "experiments.csv"), row.names = FALSE, quote = FALSE)
   if (any(check$same == "NO")) quit(status = 1)
 }

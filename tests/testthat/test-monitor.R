@@ -172,3 +172,11 @@ test_that("damaged monitors are recognised, sound ones survive a file", {
   m$waiting$probs[1] <- NaN
   expect_error(tidy(m), class = "gpcalib_error_object")
 })
+
+test_that("what is infinite is left out of the picture, and that is said", {
+  m <- calib_monitor(c(0.2, 0, 0.7), c(0, 1, 1), period = c("a", "a", "b"))
+  expect_match(autoplot(m, "scores")$labels$caption, "left out \\(.*Log loss")
+  m <- calib_monitor(c(0.2, 0.4, 0.7, 0.6), c(0, 1, 1, 0), period = c("a", "a", "b", "b"))
+  expect_no_match(paste0("", autoplot(m, "evidence")$labels$caption), "left out")
+  expect_match(autoplot(m, "evidence")$labels$caption, "e-value\\s+of 20")
+})

@@ -14,6 +14,7 @@ effect_blocks <- c("offset", "matrix", "softmax")
 #' Which blocks of effects to fit: 0 or 1 for each of `effect_blocks`
 #' @noRd
 gp_effect_blocks <- function(data, mean, center, spec) {
+  if (!is.null(spec$blocks)) return(spec$blocks)
   classes <- length(data$classes)
   choice <- spec$class_effects
   possible <- mean != "log" && spec$covariance == "full" && center && !spec$move

@@ -15,7 +15,7 @@ fit_gp <- function(data, mean, spec, floor) {
   fit <- gp_fold_slope(gp_with_effects(fit, data, blocks), "variance" %in% names(spec$hyper))
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "optimum", "edf", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
-    stream = gp_stream(fit, spec), shared_changed = fit$changed, tried = any(blocks > 0),
+    stream = gp_stream(fit, spec, blocks), shared_changed = fit$changed, tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
@@ -109,7 +109,7 @@ gp_settings <- function(data, mean, center, spec, floors) {
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
     many = spec$monotone || length(data$classes) > max(joint_classes, spec$control$matrix_classes),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
-    freeze = TRUE, site = spec$site, begin_slope = spec$begin_slope,
+    freeze = TRUE, site = spec$site, effect_site = spec$effect_site, begin_slope = spec$begin_slope,
     integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move && is.null(spec$site)
   )
 }

@@ -211,7 +211,7 @@ object_wrong.calib_gp <- function(object) {
   }
   wrong <- seen_wrong(object$scores_seen)
   if (length(wrong)) return(paste0("has a field `scores_seen` that ", wrong))
-  wrong <- stream_wrong(object$stream)
+  wrong <- stream_wrong(object$stream, length(object$classes))
   if (length(wrong)) return(paste0("has a field `stream` that ", wrong))
   effects_wrong(object)
 }

@@ -1,5 +1,6 @@
 /* gp_effects.c: see gp_effects.h. */
 #include "gp_effects.h"
+#include "gp_stream.h"
 #include "linalg.h"
 #include "optim.h"
 
@@ -29,6 +30,7 @@ typedef struct {
   double *h, *low, *high, *work, *memory; /* of the maximiser, [dim] and more */
   double radius, scale, share;            /* trust: gp_joint.h */
   int has_other;
+  int stale; /* the last visit was at a point that was refused */
   gpc_joint_pass other; /* the pass to average with */
 } fitting;
 
@@ -71,8 +73,13 @@ static void set_joint(const gpc_visitor *visitor, const gpc_visit *from,
   if (!joint->nodes)
     joint->nodes = from->nodes;
   joint->prior = visitor->prior;
-  joint->features = gpc_features_make(data->k, settings->wanted, weighted_rms(data),
-                                      settings->slope, range->lowest, range->highest);
+  const gpc_joint_site *site = settings->site;
+  joint->site = site;
+  joint->features =
+      gpc_features_make(data->k, settings->wanted, site ? site->rms : weighted_rms(data),
+                        site ? site->slope : settings->slope,
+                        site ? fmin(site->low, range->lowest) : range->lowest,
+                        site ? fmax(site->high, range->highest) : range->highest);
   joint->m = from->at.m;
   joint->e = data->k * joint->features.r;
   joint->q = joint->m + joint->e;
@@ -221,6 +228,7 @@ static void accept(fitting *f, double ratio, int step) {
     f->radius = fmax(0.5 * f->radius, 0.3);
   }
   f->here = f->there;
+  f->stale = 0;
   f->there = point;
   f->pass = f->next; /* the old pass becomes the one to average with */
   f->next = f->other;
@@ -270,7 +278,27 @@ static gpc_status joint_covariance(fitting *f, gpc_effects_result *result) {
                               result->cov);
 }
 
-static gpc_status finish(fitting *f, gpc_effects_result *result) {
+/* All rows, old and new, as result->site. */
+static gpc_status freeze(fitting *f, const gpc_site *process, const gpc_gp_range *range,
+                         gpc_effects_result *result) {
+  double z[GPC_SITE_MOST];
+  if (!f->settings->freeze || f->joint.e > GPC_SITE_EFFECTS)
+    return GPC_OK;
+  const size_t p = gpc_site_knots(process, range, z);
+  if (f->stale) { /* the softmaxes are those of another point */
+    const gpc_status status = gpc_joint_visit(&f->joint, &f->here, &f->pass);
+    result->passes++;
+    if (status != GPC_OK)
+      return status;
+  }
+  return gpc_joint_site_freeze(&f->joint, &f->here, &f->pass, p, z, &result->site);
+}
+
+static gpc_status finish(fitting *f, const gpc_visitor *visitor, const gpc_gp_range *range,
+                         gpc_effects_result *result) {
+  const gpc_status frozen = freeze(f, visitor->site, range, result);
+  if (frozen != GPC_OK)
+    return frozen;
   result->features = f->joint.features;
   result->at = f->here.at;
   memcpy(result->tau, f->here.tau, sizeof result->tau);
@@ -315,7 +343,7 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       continue;
     }
     if (step == 0 && promise < settings->worthless)
-      return finish(&f, result);
+      return finish(&f, visitor, range, result);
     const int forced =
         step == 0 && (promise < LITTLE || settings->worthless == -INFINITY);
     if (!forced && promise < settings->tol && f.radius >= 0.2 && f.scale <= 1.0) {
@@ -324,9 +352,11 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     }
     status = gpc_joint_visit(&f.joint, &f.there, &f.next);
     result->passes++;
+    f.stale = 1;
     if (forced && fabs(promise) < LITTLE && status == GPC_OK &&
         fabs(f.there.elbo - f.here.elbo - promise) < FORETOLD) {
       f.here = f.there; /* there is no more to be had */
+      f.stale = 0;
       f.pass = f.next;
       result->converged = 1;
       break;
@@ -345,5 +375,5 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       refuse(&f);
     }
   }
-  return finish(&f, result);
+  return finish(&f, visitor, range, result);
 }

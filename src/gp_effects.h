@@ -4,6 +4,7 @@
 #define GPC_GP_EFFECTS_H
 
 #include "gp_joint_average.h"
+#include "gp_joint_site.h"
 #include "gp_visit.h"
 
 typedef struct {
@@ -16,6 +17,8 @@ typedef struct {
   double s2_low, s2_high, l_low, l_high;
   double worthless; /* nats: with less than this promised at the start there are no
                        effects; -INFINITY: there are whatever they promise */
+  const gpc_joint_site *site; /* rows seen before, or NULL */
+  int freeze;                 /* are these rows to be frozen, for later ones? */
   double tol;
   int max_passes;
   gpc_poll poll;
@@ -30,11 +33,12 @@ typedef struct {
   gpc_hyper optimum; /* ... and these the hyperparameters and the slope of the optimum */
   double slope, edf; /* m - tr(S) */
   double tau[GPC_BLOCKS];
-  double *effect; /* [k r], class k at k r */
-  size_t m, slopes; /* 1 where the slope is estimated, else 0 */
-  double *cov;      /* [size x size], size = m + slopes + k r: (m, slope, e) */
+  double *effect;    /* [k r], class k at k r */
+  size_t m, slopes;  /* 1 where the slope is estimated, else 0 */
+  double *cov;       /* [size x size], size = m + slopes + k r: (m, slope, e) */
   double elbo, none; /* the bound with and without effects */
   int passes, converged;
+  gpc_joint_site site; /* with `freeze`, whether the effects are kept or not */
 } gpc_effects_result;
 
 /* From a visit at the optimum of the process alone. Memory of the result comes from the

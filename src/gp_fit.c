@@ -183,14 +183,14 @@ static int joins_effects(const gpc_fitting *f) {
   int some = 0;
   for (int b = 0; b < GPC_BLOCKS; b++)
     some |= s->effects[b];
-  return some && !s->many && !f->now.flat;
+  return some && !s->many && (!f->now.flat || s->effect_site);
 }
 
 /* Effects of the classes on top of the process. */
 static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
   gpc_optimise_settings limits = {.tol = s->tol};
-  if (f->now.flat || !(s->effects[GPC_OFFSET] || joins_effects(f)))
+  if ((f->now.flat && !s->effect_site) || !(s->effects[GPC_OFFSET] || joins_effects(f)))
     return GPC_OK;
   f->result->tried = 1;
   if (s->many) {
@@ -214,6 +214,8 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                               .integrate = s->integrate,
                               .width = gpc_fitting_width(f),
                               .worthless = s->worthless,
+                              .site = s->effect_site,
+                              .freeze = s->freeze,
                               .tol = fmax(1e-2, s->tol),
                               .max_passes = s->max_passes,
                               .poll = f->poll,
@@ -300,7 +302,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   if (settings->integrate && joins_effects(&f) && !result->effects.kept)
     gpc_fitting_average(&f, &optimiser);
   gpc_fitting_describe(&f, &optimiser, &sample);
-  if (settings->freeze && !result->effects.kept && !result->offsets.kept) {
+  if (settings->freeze) {
     const gpc_status frozen = freeze(&f, &optimiser);
     if (frozen != GPC_OK)
       return frozen;

@@ -37,7 +37,8 @@ typedef struct {
   double worthless;                   /* gp_effects.h */
   int many;                           /* offsets only, of many classes: gp_offsets.h */
   double least_score;                 /* gp_offsets.h */
-  const gpc_site *site;               /* rows seen before, or NULL ... */
+  const gpc_joint_site *effect_site;  /* rows seen before, with the effects, or NULL */
+  const gpc_site *site;               /* the same for the process alone ... */
   double begin_slope;                 /* ... and the slope that they had */
   int freeze; /* is the data term to be frozen, for later rows? */
   int integrate; /* average over the hyperparameters that are estimated? */

@@ -1,5 +1,6 @@
 /* gp_joint.c: points of the joint model, and a pass over the data; see gp_joint.h. */
 #include "gp_joint.h"
+#include "gp_joint_site.h"
 #include "linalg.h"
 #include "tilt.h"
 
@@ -383,6 +384,13 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
   unpack_hee(joint, &t, pass->hee);
   pass->trace = trace_hs(joint, point, a, pass);
   pass->rho_v = gpc_dot(g, rho, pass->v);
+  if (joint->site) { /* eq. (O3): its traces are what it adds to those of the rows */
+    const double own = pass->trace + pass->rho_v;
+    pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
+    pass->trace = trace_hs(joint, point, a, pass);
+    pass->rho_v = gpc_dot(g, rho, pass->v);
+    pass->fit -= 0.5 * (pass->trace + pass->rho_v - own);
+  }
   point->elbo = pass->fit - point->kl + point->hyperprior;
   return isfinite(point->elbo) ? GPC_OK : GPC_NOT_FINITE;
 }

@@ -16,10 +16,14 @@
 #include "gp_params.h"
 #include "gp_stats.h"
 
+/* Rows seen before (gp_joint_site.h). */
+typedef struct gpc_joint_site gpc_joint_site;
+
 typedef struct {
   const gpc_gp_data *data;
   const gpc_memory *memory;
   const gpc_nodes *nodes;
+  const gpc_joint_site *site; /* or NULL; its knots are the last nodes */
   gpc_prior prior;
   gpc_features features;
   size_t m, e, q; /* inducing inputs; effects, k r; both */

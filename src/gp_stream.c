@@ -92,9 +92,7 @@ double gpc_site_add(const gpc_site *site, size_t g, const double *psi, double *b
   return sum;
 }
 
-/* The knots before and after x, and the share of the second; beyond the ends the line
- * through the last two goes on. */
-static size_t find(size_t p, const double *z, double x, double *share) {
+size_t gpc_site_find(size_t p, const double *z, double x, double *share) {
   size_t low = 0, high = p - 1;
   while (high - low > 1) {
     const size_t middle = (low + high) / 2;
@@ -153,7 +151,7 @@ static void count_row(size_t k, double w, const double *scores, counting *c) {
   double top = -INFINITY, total = 0.0;
   for (size_t j = 0; j < k; j++) {
     const double z = scores[j];
-    const size_t low = find(p, c->z, z, &c->share[j]);
+    const size_t low = gpc_site_find(p, c->z, z, &c->share[j]);
     c->share[j] = fmin(fmax(c->share[j], 0.0), 1.0);
     c->knot[j] = (int)low;
     c->phi[j] = look_up(c, low, c->share[j]) + gpc_prior_mu(c->prior, z) -
@@ -186,12 +184,12 @@ static void carry(const gpc_site *old, const counting *c) {
   const size_t p = c->p;
   for (size_t j = 0; j < old->p; j++) {
     double own[2], other[2];
-    const size_t to = find(p, c->z, old->z[j], &own[1]);
+    const size_t to = gpc_site_find(p, c->z, old->z[j], &own[1]);
     own[0] = 1.0 - own[1];
     c->v[to] += own[0] * old->v[j];
     c->v[to + 1] += own[1] * old->v[j];
     for (size_t i = 0; i < old->p; i++) {
-      const size_t at = find(p, c->z, old->z[i], &other[1]);
+      const size_t at = gpc_site_find(p, c->z, old->z[i], &other[1]);
       other[0] = 1.0 - other[1];
       for (size_t a = 0; a < 2; a++)
         for (size_t b = 0; b < 2; b++)
@@ -210,7 +208,7 @@ static void project(const gpc_memory *memory, const gpc_visit *at, size_t p,
   int *knot = gpc_get_ints(memory, g);
   memset(half, 0, g * p * sizeof(double));
   for (size_t j = 0; j < g; j++) {
-    const size_t low = find(p, z, at->nodes->z[j], &share[j]);
+    const size_t low = gpc_site_find(p, z, at->nodes->z[j], &share[j]);
     const double two[2] = {1.0 - share[j], share[j]};
     knot[j] = (int)low;
     for (size_t q = 0; q < 2; q++) {
@@ -276,7 +274,7 @@ gpc_status gpc_site_freeze(gpc_visitor *visitor, const gpc_visit *at, size_t p,
                 .w = w};
   for (size_t j = 0; j < at->nodes->g; j++) { /* new rows and old knots */
     double share;
-    const size_t low = find(p, z, at->nodes->z[j], &share);
+    const size_t low = gpc_site_find(p, z, at->nodes->z[j], &share);
     b[low] += (1.0 - share) * at->b[j];
     b[low + 1] += share * at->b[j];
   }

@@ -15,6 +15,9 @@
 
 #define GPC_SITE_KNOTS 28 /* over the bulk of the scores, at first */
 #define GPC_SITE_MOST 40  /* at all */
+#define GPC_SITE_EFFECTS                                                                 \
+  400 /* effects of the classes at the most (gp_joint_site.h): what is
+                                kept grows with their square */
 
 struct gpc_site {
   size_t p;
@@ -37,6 +40,10 @@ size_t gpc_site_knots(const gpc_site *site, const gpc_gp_range *range, double *z
  * w [g x g] and v [g] are added to; returns what to add to the log-likelihood. */
 double gpc_site_add(const gpc_site *site, size_t g, const double *psi, double *b,
                     double *w, double *v);
+
+/* The knot before x, the share of the one behind it; beyond the ends the line through the
+ * last two goes on. */
+size_t gpc_site_find(size_t p, const double *z, double x, double *share);
 
 /* Freezes the data term at a visit (the new rows and the old site): site->p and z are
  * given, psi, b, v [p] and w [p x p] are filled. */

@@ -71,8 +71,13 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.least_score = number(list, "least_score");
   s.freeze = flag(list, "freeze");
   s.site = r_site(r_element_or_null(list, "site"));
-  if (s.site)
+  if (s.site) {
     s.begin_slope = number(list, "begin_slope");
+    s.effect_site = r_joint_site(r_element_or_null(list, "effect_site"), s.site->p, k);
+    if (s.effect_site &&
+        s.effect_site->e != k * gpc_features_make(k, s.effects, 1.0, 1.0, 0.0, 1.0).r)
+      Rf_error("internal error: a site of other effects");
+  }
   s.integrate = flag(list, "integrate");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");
@@ -164,7 +169,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
       "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
       "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
       "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", "mass",
-      "site",   "optimum",   "edf",         ""};
+      "site",   "optimum",   "edf",         "effect_site", ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};
@@ -211,6 +216,8 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "beta", Rf_ScalarReal(r->beta));
   if (r->site.p)
     put(out, names, "site", r_pack_site(&r->site));
+  if (r->site.p && r->effects.site.p)
+    put(out, names, "effect_site", r_pack_joint_site(&r->effects.site));
   if (r->tried)
     put(out, names, "effects",
         s->many ? pack_offsets(&r->offsets, k) : pack_effects(&r->effects));

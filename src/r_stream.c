@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+/* The symmetric matrix [p x p] whose lower triangle is packed by columns. */
+static double *unpack_lower(const double *packed, size_t p) {
+  double *w = r_work(p * p);
+  for (size_t j = 0; j < p; j++)
+    for (size_t i = j; i < p; i++)
+      w[i + p * j] = w[j + p * i] = *packed++;
+  return w;
+}
+
 const gpc_site *r_site(SEXP list) {
   if (Rf_isNull(list))
     return NULL;
@@ -14,10 +23,7 @@ const gpc_site *r_site(SEXP list) {
   gpc_site *site = (gpc_site *)R_alloc(1, sizeof *site);
   const double *rest = r_doubles(r_element(list, "rest"), "rest", 4);
   const double *packed = r_doubles(r_element(list, "w"), "w", n * (n + 1) / 2);
-  double *w = r_work(p * p);
-  for (size_t j = 0; j < p; j++)
-    for (size_t i = j; i < p; i++)
-      w[i + p * j] = w[j + p * i] = *packed++;
+  double *w = unpack_lower(packed, p);
   *site = (gpc_site){.p = p,
                      .loss = rest[0],
                      .weight = rest[1],
@@ -31,9 +37,58 @@ const gpc_site *r_site(SEXP list) {
   return site;
 }
 
+const gpc_joint_site *r_joint_site(SEXP list, size_t p, size_t k) {
+  if (Rf_isNull(list))
+    return NULL;
+  SEXP effect = r_element(list, "effect");
+  const size_t e = (size_t)Rf_xlength(effect);
+  if (e < 1 || e % k != 0 || e > GPC_SITE_EFFECTS)
+    Rf_error("internal error: a site with %d effects", (int)e);
+  const R_xlen_t q = (R_xlen_t)(p + e);
+  const double *rest = r_doubles(r_element(list, "rest"), "rest", 5);
+  const double *packed = r_doubles(r_element(list, "h"), "h", q * (q + 1) / 2);
+  gpc_joint_site *site = (gpc_joint_site *)R_alloc(1, sizeof *site);
+  *site = (gpc_joint_site){.p = p,
+                           .e = e,
+                           .rms = rest[0],
+                           .slope = rest[1],
+                           .low = rest[2],
+                           .high = rest[3],
+                           .loss = rest[4],
+                           .psi = r_doubles(r_element(list, "psi"), "psi", (R_xlen_t)p),
+                           .effect = r_doubles(effect, "effect", (R_xlen_t)e),
+                           .b = r_doubles(r_element(list, "b"), "b", q),
+                           .v = r_doubles(r_element(list, "v"), "v", (R_xlen_t)p),
+                           .h = unpack_lower(packed, p + e)};
+  return site;
+}
+
 static void put_vector(SEXP list, int at, size_t n, const double *x) {
   SET_VECTOR_ELT(list, at, Rf_allocVector(REALSXP, (R_xlen_t)n));
   memcpy(REAL(VECTOR_ELT(list, at)), x, n * sizeof(double));
+}
+
+/* The lower triangle of w [p x p], by columns. */
+static void put_lower(SEXP list, int at, size_t p, const double *w) {
+  SET_VECTOR_ELT(list, at, Rf_allocVector(REALSXP, (R_xlen_t)(p * (p + 1) / 2)));
+  double *packed = REAL(VECTOR_ELT(list, at));
+  for (size_t j = 0; j < p; j++)
+    for (size_t i = j; i < p; i++)
+      *packed++ = w[i + p * j];
+}
+
+SEXP r_pack_joint_site(const gpc_joint_site *site) {
+  static const char *names[] = {"psi", "effect", "b", "v", "h", "rest", ""};
+  const double rest[5] = {site->rms, site->slope, site->low, site->high, site->loss};
+  SEXP out = PROTECT(r_named_list(names));
+  put_vector(out, 0, site->p, site->psi);
+  put_vector(out, 1, site->e, site->effect);
+  put_vector(out, 2, site->p + site->e, site->b);
+  put_vector(out, 3, site->p, site->v);
+  put_lower(out, 4, site->p + site->e, site->h);
+  put_vector(out, 5, 5, rest);
+  UNPROTECT(1);
+  return out;
 }
 
 SEXP r_pack_site(const gpc_site *site) {
@@ -45,11 +100,7 @@ SEXP r_pack_site(const gpc_site *site) {
   put_vector(out, 1, p, site->psi);
   put_vector(out, 2, p, site->b);
   put_vector(out, 3, p, site->v);
-  SET_VECTOR_ELT(out, 4, Rf_allocVector(REALSXP, (R_xlen_t)(p * (p + 1) / 2)));
-  double *packed = REAL(VECTOR_ELT(out, 4));
-  for (size_t j = 0; j < p; j++)
-    for (size_t i = j; i < p; i++)
-      *packed++ = site->w[i + p * j];
+  put_lower(out, 4, p, site->w);
   put_vector(out, 5, 4, rest);
   UNPROTECT(1);
   return out;

@@ -12,4 +12,9 @@ const gpc_site *r_site(SEXP list);
  * the weight of the rows, and the bulk of their scores. NOT protected. */
 SEXP r_pack_site(const gpc_site *site);
 
+/* The same with effects of the classes: list(psi, effect, b, v, h, rest), rest rms, slope,
+ * low and high of the features and the log-likelihood. */
+const gpc_joint_site *r_joint_site(SEXP list, size_t p, size_t k);
+SEXP r_pack_joint_site(const gpc_joint_site *site);
+
 #endif

@@ -124,15 +124,6 @@ test_that("other means and covariances, held hyperparameters", {
   }
 })
 
-test_that("effects of the classes are refused with the remedy", {
-  d <- with_seed(10, {
-    z <- matrix(stats::rnorm(900), 300)
-    list(z = z, y = oracle_draw(oracle_softmax(z + rep(c(1.5, 0, -1.5), each = 300))))
-  })
-  fit <- suppressWarnings(calib_gp(d$z, d$y, class_effects = "offset"))
-  expect_error(update(fit, d$z, d$y), "class_effects = \"none\"", class = "gpcalib_error_input")
-})
-
 test_that("damaged quadratics are recognised", {
   d <- bent_stream(60, 3, 11)
   fit <- shared(d$z, d$y)

@@ -1,0 +1,80 @@
+# Rscript bench/query.R [REPEATS] [SET ...]: which rows to label (calib_query()): log loss and calibration error on held-out rows
+# after 50, 100 and 200 labels, by strategy. Data as bench/gp-data.R. A set's rows are kept in bench/results/query.csv as soon as it
+# is through; without sets to run the report bench/results/query.md is written from them.
+
+library(gpcalib)
+words <- commandArgs(TRUE)
+repeats <- if (length(words)) as.integer(words[1]) else 20L
+sets <- if (length(words) > 1) words[-1] else c("nba538", "imdb", "hpc_cv", "kitti7_randomforest", "satellite_lda", "cifar10_wrn16_4")
+folder <- Sys.getenv("GPCALIB_DATA", "../shared/data")
+kept <- "bench/results/query.csv"
+steps <- c(20, 50, 100, 200) # labels: the first at random, then one question for each further step
+arms <- c("random", "mixed", "mixed, weighted fit", "information", "entropy")
+
+one <- function(d, labels, repeated, arm) {
+  set.seed(1000 + repeated)
+  rows <- sample(nrow(d$scores))
+  pool <- rows[1:2000]
+  if (length(rows) < 3000) pool <- rows[seq_len(length(rows) / 2)]
+  test <- utils::head(setdiff(rows, pool), 4000)
+  have <- pool[seq_len(steps[1])]
+  weight <- rep(1, steps[1])
+  fit_rows <- function() {
+    suppressWarnings(calib_gp(d$scores[have, , drop = FALSE], labels[have], weights = if (arm == arms[3]) weight))
+  }
+  fit <- fit_rows()
+  set.seed(5000 + repeated)
+  out <- NULL
+  for (step in seq_along(steps)) {
+    if (step > 1) {
+      left <- setdiff(pool, have)
+      strategy <- sub(",.*", "", arm)
+      ask <- suppressWarnings(calib_query(fit, d$scores[left, , drop = FALSE], steps[step] - steps[step - 1], strategy))
+      have <- c(have, left[ask$row])
+      weight <- c(weight, ask$weight)
+      fit <- fit_rows()
+    }
+    p <- suppressWarnings(predict(fit, d$scores[test, , drop = FALSE]))
+    out <- rbind(out, data.frame(labels = steps[step], log_loss = log_loss(p, labels[test]),
+      ece = ece(p, labels[test], bins = 15, type = "confidence")))
+  }
+  cbind(arm = arm, repeated = repeated, out)
+}
+
+for (name in sets) {
+  if (file.exists(kept) && name %in% utils::read.csv(kept)$data) next
+  d <- readRDS(file.path(folder, paste0(name, ".rds")))
+  labels <- factor(d$labels, levels = seq_len(ncol(d$scores)))
+  found <- do.call(rbind, lapply(seq_len(repeats), function(r) do.call(rbind, lapply(arms, function(arm) one(d, labels, r, arm)))))
+  found <- cbind(data = name, found)
+  found[5:6] <- signif(found[5:6], 6)
+  utils::write.table(found, kept, sep = ",", row.names = FALSE, col.names = !file.exists(kept), append = file.exists(kept))
+  cat(name, "\n")
+}
+
+found <- utils::read.csv(kept)
+cell <- function(part, what) { # the arm less random, paired by repeat
+  base <- found[found$data == part$data[1] & found$labels == part$labels[1] & found$arm == "random", ]
+  value <- part[[what]][order(part$repeated)]
+  less <- value - base[[what]][order(base$repeated)]
+  if (part$arm[1] == "random") return(sprintf("%.4f", mean(value)))
+  sprintf("%+.4f (%.4f)%s", mean(less), stats::sd(less) / sqrt(length(less)), if (abs(mean(less)) > 2 * stats::sd(less) / sqrt(length(less))) "*" else "")
+}
+table <- function(what) {
+  lines <- c(paste0("| data | labels | ", paste(arms, collapse = " | "), " |"), paste0("|", strrep("---|", 2 + length(arms))))
+  for (name in unique(found$data)) for (labels in steps[-1]) {
+    cells <- vapply(arms, function(arm) cell(found[found$data == name & found$labels == labels & found$arm == arm, ], what), "")
+    lines <- c(lines, paste0("| ", name, " | ", labels, " | ", paste(cells, collapse = " | "), " |"))
+  }
+  for (labels in steps[-1]) {
+    mean <- vapply(arms, function(arm) mean(found[[what]][found$labels == labels & found$arm == arm]), 0)
+    lines <- c(lines, sprintf("| mean of all sets | %d | %s |", labels, paste(sprintf("%.4f", mean), collapse = " | ")))
+  }
+  lines
+}
+writeLines(c("# Which rows to label", "", sprintf(
+  "%s, R %s; `Rscript bench/query.R`. Default fits of calib_gp(), %d repeats. 20 labels at random, then one question each to 50, 100",
+  Sys.Date(), getRversion(), max(found$repeated)), paste(
+  "and 200 labels, of a pool of 2000 rows (or half of the data). Measured on up to 4000 other rows. Random: the measure itself;",
+  "the others: the difference to random, paired by repeat (standard error), * beyond two of them. Below zero is better than random."), "",
+  "## Log loss", "", table("log_loss"), "", "## ECE, 15 bins", "", table("ece")), "bench/results/query.md")

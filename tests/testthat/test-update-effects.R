@@ -1,0 +1,121 @@
+# New rows for fits of the process with effects of the classes.
+
+lower <- function(packed) {
+  size <- (sqrt(8 * length(packed) + 1) - 1) / 2
+  h <- matrix(0, size, size)
+  h[lower.tri(h, TRUE)] <- packed
+  h + t(h) - diag(diag(h), size)
+}
+
+test_that("what is kept is the gradient and the curvature of the rows at the optimum", {
+  for (k in c(2, 4)) {
+    d <- with_seed(20 + k, mixed_data(300, k))
+    fit <- suppressWarnings(calib_gp(d$scores, d$labels, class_effects = "matrix", integrate = FALSE))
+    site <- fit$stream$effects
+    tau <- rep(rep(fit$effects$sd, fit$effects$count[fit$effects$count > 0]), k)
+    knots <- length(fit$stream$knots)
+    own <- knots + seq_along(site$effect)
+    # where the bound is highest the gradient of the rows is that of the prior, with the other sign
+    expect_lt(max(abs(site$b[own] - site$effect / tau^2)), 0.1 * max(abs(site$b[own])) + 0.1)
+    expect_equal(site$effect, as.vector(fit$effects$effect))
+    # posterior precision = curvature of the rows + prior precision
+    precision <- solve(effects_cov(fit$effects))
+    at <- nrow(precision) - length(site$effect) + seq_along(site$effect)
+    expect_equal(precision[at, at], lower(site$h)[own, own] + diag(1 / tau^2), tolerance = 1e-6)
+    expect_gt(min(eigen(lower(site$h), symmetric = TRUE, only.values = TRUE)$values), -1e-8 * max(site$h))
+    expect_equal(site$psi, latent(fit, fit$stream$knots)$mean, tolerance = 1e-8)
+  }
+})
+
+test_that("batch by batch is as good as a fit of all rows, from the default on", {
+  for (k in c(2, 4)) {
+    d <- with_seed(30 + k, mixed_data(3000, k))
+    one <- suppressWarnings(calib_gp(d$scores[1:200, ], d$labels[1:200]))
+    fit <- one
+    for (b in 2:5) {
+      rows <- 200 * (b - 1) + 1:200
+      fit <- suppressWarnings(update(fit, d$scores[rows, ], d$labels[rows]))
+    }
+    whole <- suppressWarnings(calib_gp(d$scores[1:1000, ], d$labels[1:1000], integrate = FALSE))
+    loss <- function(object) suppressWarnings(log_loss(predict(object, d$scores[1001:3000, ]), d$labels[1001:3000]))
+    expect_lt(loss(fit) - loss(whole), 0.002)
+    expect_gt(loss(one) - loss(whole), 0.005) # the first rows alone are not enough
+    expect_identical(fit$class_effects, "matrix")
+    expect_identical(nobs(fit), 1000L)
+    expect_lt(max(abs(predict(fit, d$scores[1:50, ]) - predict(whole, d$scores[1:50, ]))), 0.05)
+    # uncertainty as well: about as much as of all rows
+    expect_equal(mean(predict(fit, d$scores[1:50, ], type = "latent")$var), mean(predict(whole, d$scores[1:50, ], type = "latent")$var),
+      tolerance = 0.3)
+    expect_lt(as.numeric(object.size(fit)), 1.1 * as.numeric(object.size(one)) + 5000)
+    file <- tempfile()
+    saveRDS(fit, file)
+    expect_identical(predict(update(readRDS(file), d$scores[1:20, ], d$labels[1:20]), d$scores[1:5, ]),
+      predict(update(fit, d$scores[1:20, ], d$labels[1:20]), d$scores[1:5, ]))
+  }
+})
+
+test_that("effects can appear and go, forgetting follows a change, forgetting all is a new fit", {
+  d <- with_seed(41, mixed_data(1200, 3, w = 0, b = 2))
+  plain <- with_seed(42, mixed_data(1200, 3, w = 0, b = 0))
+  fit <- suppressWarnings(calib_gp(plain$scores[1:60, ], plain$labels[1:60]))
+  for (b in 1:4) fit <- suppressWarnings(update(fit, d$scores[200 * (b - 1) + 1:200, ], d$labels[200 * (b - 1) + 1:200]))
+  expect_false(fit$class_effects == "none")
+  favoured <- fit$effects$effect[1, ]
+  expect_identical(which.max(favoured), c(`1` = 1L))
+  test <- 801:1200
+  loss <- function(object) log_loss(predict(object, plain$scores[test, ]), plain$labels[test])
+  follow <- function(forget) {
+    new <- fit
+    for (b in 1:2) new <- suppressWarnings(update(new, plain$scores[200 * (b - 1) + 1:200, ], plain$labels[200 * (b - 1) + 1:200], forget = forget))
+    new
+  }
+  expect_lt(loss(follow(0.7)), loss(follow(0)) - 0.01)
+  alone <- suppressWarnings(calib_gp(plain$scores[1:200, ], plain$labels[1:200], integrate = FALSE))
+  new <- suppressWarnings(update(fit, plain$scores[1:200, ], plain$labels[1:200], forget = 1))
+  expect_equal(predict(new, plain$scores[1:20, ]), predict(alone, plain$scores[1:20, ]), tolerance = 1e-6)
+})
+
+test_that("a fit asked for offsets stays one, held variances stay held, single rows and flat rows will do", {
+  d <- with_seed(43, mixed_data(400, 3))
+  fit <- suppressWarnings(calib_gp(d$scores[1:200, ], d$labels[1:200], class_effects = "offset", hyper = c(offset = 0.04)))
+  new <- suppressWarnings(update(fit, d$scores[201:400, ], d$labels[201:400]))
+  expect_identical(new$class_effects, "offset")
+  expect_equal(unname(new$effects$sd), 0.2)
+  one <- suppressWarnings(update(new, d$scores[1, , drop = FALSE], d$labels[1]))
+  expect_identical(nobs(one), 401L)
+  expect_lt(max(abs(predict(one, d$scores) - predict(new, d$scores))), 0.05)
+  flat <- suppressWarnings(update(new, matrix(0, 20, 3), factor(rep(3, 20), levels = 1:3)))
+  expect_gt(flat$effects$effect[1, 3], new$effects$effect[1, 3]) # they still speak for their class
+  # twice the weight is twice the rows
+  twice <- suppressWarnings(update(new, d$scores[c(1:50, 1:50), ], d$labels[c(1:50, 1:50)]))
+  heavy <- suppressWarnings(update(new, d$scores[1:50, ], d$labels[1:50], weights = rep(2, 50)))
+  expect_equal(predict(twice, d$scores), predict(heavy, d$scores), tolerance = 1e-4)
+})
+
+test_that("offsets of many classes stay, the map they share goes on; fits that keep the order go on keeping it", {
+  d <- with_seed(44, mixed_data(600, 30))
+  fit <- suppressWarnings(calib_gp(d$scores[1:300, ], d$labels[1:300], class_effects = "offset"))
+  new <- suppressWarnings(update(fit, d$scores[301:600, ], d$labels[301:600]))
+  expect_identical(new$offsets, fit$offsets)
+  expect_false(identical(new$q_mean, fit$q_mean))
+  d <- with_seed(45, mixed_data(900, 3, w = 0, b = 0))
+  fit <- suppressWarnings(calib_gp(d$scores[1:300, ], d$labels[1:300], monotone = TRUE))
+  new <- suppressWarnings(update(fit, d$scores[301:600, ], d$labels[301:600]))
+  whole <- suppressWarnings(calib_gp(d$scores[1:600, ], d$labels[1:600], monotone = TRUE, integrate = FALSE))
+  p <- predict(new, d$scores[601:900, ])
+  expect_identical(unname(max.col(p, "first")), max.col(d$scores[601:900, ], "first"))
+  expect_lt(max(abs(p - predict(whole, d$scores[601:900, ]))), 0.03)
+  expect_gt(sum(new$order_mass), sum(fit$order_mass))
+})
+
+test_that("damaged quadratics of effects are recognised", {
+  d <- with_seed(46, mixed_data(80, 3))
+  fit <- suppressWarnings(calib_gp(d$scores, d$labels))
+  for (part in names(fit$stream$effects)) for (value in list(NULL, "x", NA, numeric(), c(2, 1))) {
+    broken <- fit
+    broken$stream$effects[part] <- list(value)
+    expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
+  }
+  fit$stream <- NULL
+  expect_error(update(fit, d$scores, d$labels), "class_effects = \"none\"", class = "gpcalib_error_input")
+})

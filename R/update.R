@@ -12,11 +12,16 @@
 #' * [calib_temperature()], [calib_platt()] and [calib_beta()]: the log-likelihood of the old rows is replaced by
 #'   its expansion to second order at the old estimate, a Gaussian prior for the new one (Laplace's
 #'   approximation). For many rows that is as good as a new fit. Platt's and beta calibration have raw targets for the new rows.
-#' * [calib_gp()] without effects of the classes: the log-likelihood of the old rows is a quadratic function of
-#'   the latent map at up to 40 fixed scores (Bui, Nguyen and Turner, 2017). Hyperparameters, slope and inducing
-#'   inputs are estimated anew with every batch; the range of the scores may grow.
-#' * [calib_isotonic()], [calib_bbq()] and the other methods cannot be updated, and neither can fits of
-#'   [calib_gp()] with effects of the classes. Fit those again on old and new rows.
+#' * [calib_gp()]: the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to 40 fixed scores
+#'   and of the effects of the classes (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. Hyperparameters, slope, inducing inputs
+#'   and effects are estimated anew with every batch, effects may appear or vanish, and the range of the scores may grow. What stays is the `floor`
+#'   for zeros and the scale on which effects are measured. The posterior is that of the optimum: `integrate` has no effect. With effects
+#'   that are large, which the first rows did not show, an updated fit remains somewhat behind a new fit of all rows (see
+#'   `bench/results/stream.md` in the sources); begin with a few hundred rows if there are.
+#' * Offsets of more than 26 classes stay as they were fitted; the map that the classes share is updated. Fits with more than 400
+#'   effects of single classes (matrix effects of more than 20 classes) cannot be updated.
+#' * A fit with `monotone = TRUE` keeps its promise. `order_cost` adds up over the batches.
+#' * [calib_isotonic()], [calib_bbq()] and the other methods cannot be updated. Fit those again on old and new rows.
 #'
 #' @param object A calibrator.
 #' @param scores,labels,weights The new rows, as in fitting: the same classes, the same kind of scores. A single
@@ -33,7 +38,7 @@
 #' @examples
 #' rain <- rain_nyc[order(rain_nyc$time), ]
 #' month <- format(rain$time, "%m")
-#' fit <- calib_gp(rain$prob[month == "01"], rain$rain[month == "01"], class_effects = "none")
+#' fit <- calib_gp(rain$prob[month == "01"], rain$rain[month == "01"])
 #' for (now in c("02", "03", "04")) {
 #'   fit <- update(fit, rain$prob[month == now], rain$rain[month == now])
 #' }

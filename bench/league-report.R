@@ -80,9 +80,10 @@ league_table <- function(means, methods) {
     method = methods, win = average(wins), low = interval[1, ], high = interval[2, ],
     win200 = at(200), win1000 = at(1000), win5000 = at(5000), win_brier = average(win_rates(brier)),
     excess = average(excess), median = apply(excess, 2, function(v) stats::median(v[is.finite(v)])),
-    largest = apply(excess, 2, function(v) max(v[is.finite(v)])), brier = average(brier - apply(brier, 1, min, na.rm = TRUE)),
+    largest = apply(excess, 2, function(v) if (any(is.finite(v))) max(v[is.finite(v)]) else NA), brier = average(brier - apply(brier, 1, min, na.rm = TRUE)),
     ece = average(wide(means, "ece", methods)), accuracy = average(accuracy - accuracy[, "none"])
   )
+  table <- table[is.finite(table$win), ]
   table[order(-table$win), ]
 }
 
@@ -116,15 +117,16 @@ experiment_table <- function(means) {
   do.call(rbind, rows)
 }
 
-# How often the default is ahead of each other method, behind it, or neither beyond two standard errors.
+# In how many experiments the default has a lower log loss than each other method, or a higher one; and by more than two
+# standard errors, where there are several splits.
 duel_table <- function(means, methods) {
   rows <- lapply(setdiff(methods, "gp"), function(m) {
     d <- means[means$method == m, ]
-    z <- d$from_gp / d$se
-    lost <- is.na(d$from_gp)
-    data.frame(`calib_gp() against` = m, ahead = sum(z > 2, na.rm = TRUE) + sum(lost), `no difference` = sum(abs(z) <= 2, na.rm = TRUE),
-      behind = sum(z < -2, na.rm = TRUE), `mean gain of calib_gp()` = sprintf("%+.4f", mean(d$from_gp, na.rm = TRUE)),
-      check.names = FALSE)
+    if (nrow(d) == 0) return(NULL)
+    clear <- is.finite(d$se) & abs(d$from_gp) > 2 * d$se
+    count <- function(x) paste0(sum(x, na.rm = TRUE), if (any(is.finite(d$se))) paste0(" (", sum(x & clear, na.rm = TRUE), ")"))
+    data.frame(`calib_gp() against` = m, better = count(is.na(d$from_gp) | d$from_gp > 0), worse = count(d$from_gp < 0),
+      `mean gain of calib_gp()` = sprintf("%+.4f", mean(d$from_gp, na.rm = TRUE)), check.names = FALSE)
   })
   do.call(rbind, rows)
 }
@@ -132,7 +134,7 @@ duel_table <- function(means, methods) {
 # Fitted on _val, scored on _test, beside what was published.
 check_rivals <- function(folder) {
   part <- lapply(c("val", "test"), function(p) readRDS(file.path(folder, paste0("cifar10_densenet40_", p, ".rds"))))
-  published <- c(temperature = ".2251", svs = ".2222", sms = ".2206", dirichlet = "", ensemble = "", gp = "")
+  published <- c(temperature = ".2251", svs = ".2222", sms = ".2206", ensemble = "", gp = "")
   ours <- vapply(names(published), function(m) {
     set.seed(1)
     map <- suppressWarnings(methods[[m]](part[[1]]$scores, part[[1]]$labels))
@@ -155,11 +157,12 @@ league_report <- function(cache, folder) {
   check <- check_rivals(folder)
   write_report("league", "The league of calibrators", c(
     paste0("`make league` at commit ", commit, ". ", length(unique(means$set)), " sets, ",
-      length(unique(paste(means$set, means$n))), " experiments, ", max(means$splits), " splits (`set.seed(s); sample(N, n)`). Log loss ",
+      length(unique(paste(means$set, means$n))), " experiments, ", if (min(means$splits) < max(means$splits)) paste(min(means$splits), "to "),
+      max(means$splits), if (max(means$splits) > 1) " splits" else " split", " each (`set.seed(s); sample(N, n)`). Log loss ",
       "with probabilities clipped at 1e-12; ECE with 15 bins of equal width. `gp` is `calib_gp()` as it comes, ",
       "`gp_none` has `class_effects = \"none\"`, `gp_monotone` has `monotone = TRUE`; svs, sms, ensemble, ",
       "dirichlet, quadratic and gam are the rivals of `bench/rivals.R` and `bench/rivals-more.R`. Standard errors are of ",
-      "paired differences over the splits, whose test rows overlap: they say how much the choice of calibration rows ",
+      "paired differences over the splits (none with one split), whose test rows overlap: they say how much the choice of calibration rows ",
       "matters, and little about other test rows. How many nodes, which priors and which penalties `calib_gp()` uses was decided on ",
       "some of these sets (other splits), so the comparison favours it somewhat."), "",
     "An experiment is a set and a number of calibration rows. Win rate: the share (in percent) of the other methods ",
@@ -169,7 +172,7 @@ league_report <- function(cache, folder) {
     markdown_table(check), "",
     "## Two classes", "", markdown_table(say_league(leagues$two)), "", markdown_table(duel_table(two, everyone)), "",
     "## Three to a hundred classes", "", markdown_table(say_league(leagues$many)), "", markdown_table(duel_table(many, not_two)), "",
-    "*Ahead* and *behind*: by more than two standard errors.", "",
+    "*Better* and *worse*: number of experiments; in brackets those with more than two standard errors, where there are several splits.", "",
     "## Every experiment: log loss", "", markdown_table(experiment_table(means)), "",
     paste("Failures:", sum(means$failed), "of", sum(means$splits), "fits.")
   ))

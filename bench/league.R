@@ -10,16 +10,18 @@
 #   LEAGUE_N        calibration rows ("200 1000 5000")
 #   LEAGUE_METHODS  methods to run, by comma (all)
 #   LEAGUE_REDO     methods to run again, by comma: "gp,gp_none"
+#   LEAGUE_REPORT   write the tables of what is there, and run nothing
 #   LEAGUE_SECONDS  stop after so many seconds; what is missing is done by the next run
 #
-# The tables are written by league-report.R, from what is there.
+# The tables are written by league-report.R when everything is there.
 
 library(gpcalib)
-source("bench/helper.R")
+source("bench/helper-report.R")
 source("bench/rivals.R")
 source("bench/rivals-more.R")
 source("bench/league-report.R")
 
+now <- function() proc.time()[["elapsed"]]
 folder <- Sys.getenv("GPCALIB_DATA", "../shared/data")
 setting <- function(name, default) {
   value <- Sys.getenv(paste0("LEAGUE_", name))
@@ -153,6 +155,10 @@ index <- readRDS(index)
 set_sizes <- lapply(index, function(i) sizes_of(i[["rows"]]))
 set_classes <- lapply(index, function(i) i[["classes"]])
 
+if (nzchar(setting("REPORT", ""))) {
+  league_report(cache, folder)
+  quit(status = 0)
+}
 for (m in redo) {
   old <- list.files(cache, paste0("-", m, "\\.rds$"), recursive = TRUE, full.names = TRUE)
   cat("league:", m, "again,", length(old), "results removed\n")
@@ -161,7 +167,7 @@ for (m in redo) {
 started <- now()
 done <- TRUE
 for (split in splits) {
-  for (set in sets) done <- done && run_set(set, split, started)
+  for (set in sets[order(unlist(set_classes[sets]))]) done <- done && run_set(set, split, started) # cheap ones first
 }
 if (!done) {
   cat("league: stopped after", limit, "seconds; run it again to go on\n")

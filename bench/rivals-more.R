@@ -43,10 +43,10 @@ rival_ensemble <- function(scores, labels) {
   y <- match(as.character(labels), as.character(temperature$classes))
   at <- vapply(parts(scores), function(p) p[cbind(seq_along(y), y)], numeric(length(y)))
   w <- rep(1 / 3, 3)
-  for (step in 1:5000) {
+  for (step in 1:1000) {
     share <- at * rep(w, each = nrow(at))
     new <- colMeans(share / rowSums(share))
-    if (max(abs(new - w)) < 1e-9) break
+    if (max(abs(new - w)) < 1e-7) break
     w <- new
   }
   function(scores) Reduce(`+`, Map(`*`, parts(scores), w))

@@ -151,7 +151,7 @@ effects_reach <- function(object) {
   2 * (max(apply(effects$effect, 2, size)) + 8 * (max(apply(sd, 2, size)) + slope))
 }
 
-held_slope <- 3 # as HELD_SLOPE in src/gp_joint_predict.c
+held_slope <- 3 # as GPC_JOINT_HELD_SLOPE in src/gp_joint_predict.h
 
 #' What is wrong with the fields of the effects: text, or NULL
 #' @noRd
@@ -163,6 +163,13 @@ effects_wrong <- function(object) {
   what <- names(which(parts))
   wrong <- if (parts[["effects"]]) joint_effects_wrong(object) else many_offsets_wrong(object)
   if (length(wrong)) paste0("has a field `", what, "` that ", wrong)
+}
+
+#' What the core returns for an object with effects, unless their covariance is none
+#' @noRd
+effects_result <- function(result) {
+  if (is.null(result)) stop_object("object", "has a field `effects` that has a covariance that is none")
+  result
 }
 
 check_parts <- function(list, fields) {
@@ -178,7 +185,7 @@ joint_effects_wrong <- function(object) {
   k <- length(object$classes)
   wrong <- check_parts(effects, list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150),
     scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", 3L, low = 0),
-    slopes = field("whole", low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL)))
+    slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL)))
   if (length(wrong)) return(wrong)
   full <- c(1L, if (k == 2) 1:0 else c(k - 1L, k - 1L))
   has <- effects$count > 0
@@ -191,7 +198,8 @@ joint_effects_wrong <- function(object) {
   if (!identical(dim(effects$effect), c(each, k)) || length(effects$cov) != size * (size + 1) / 2) {
     return("is not that of its classes")
   }
-  if (inherits(try(chol(effects_cov(effects)), silent = TRUE), "try-error")) return("has a covariance that is none")
+  # the factor that a prediction needs is made in C, which says if there is none
+  if (any(effects$cov[cumsum(c(1, rev(seq_len(size))[-size]))] <= 0)) return("has a covariance that is none")
 }
 
 many_offsets_wrong <- function(object) {

@@ -145,7 +145,7 @@ gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, th
   probs <- if (is.null(object$effects)) {
     .Call(C_gp_predict, object, at, how, threads)
   } else {
-    .Call(C_effects_predict, object, at, how, threads)
+    effects_result(.Call(C_effects_predict, object, at, how, threads))
   }
   gp_shift(object, probs)
 }
@@ -154,13 +154,17 @@ gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, th
 #' @noRd
 call_draws <- function(object, at, functions, keep, threads) {
   if (isTRUE(object$monotone)) return(.Call(C_mono_draws, object, at, functions, keep, threads))
-  if (!is.null(object$effects)) return(.Call(C_effects_draws, object, at, functions, keep, threads))
+  if (!is.null(object$effects)) {
+    return(effects_result(.Call(C_effects_draws, object, at, functions, keep, threads)))
+  }
   .Call(C_gp_draws, object, at, functions, keep, threads)
 }
 
 call_interval <- function(object, at, functions, ends, threads) {
   if (isTRUE(object$monotone)) return(.Call(C_mono_interval, object, at, functions, ends, threads))
-  if (!is.null(object$effects)) return(.Call(C_effects_interval, object, at, functions, ends, threads))
+  if (!is.null(object$effects)) {
+    return(effects_result(.Call(C_effects_interval, object, at, functions, ends, threads)))
+  }
   .Call(C_gp_interval, object, at, functions, ends, threads)
 }
 
@@ -274,7 +278,7 @@ gp_latent_rows <- function(object, at, threads) {
   out <- if (is.null(object$effects)) {
     .Call(C_gp_latent_rows, object, at, threads)
   } else {
-    .Call(C_effects_latent, object, at, threads)
+    effects_result(.Call(C_effects_latent, object, at, threads))
   }
   if (is.null(object$offsets)) return(out)
   list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = sweep(out$var, 2, object$offsets$var, "+"))

@@ -1,7 +1,7 @@
 # Rscript bench/effects-data.R [rows ...]: class effects, the default of calib_gp(), beside their
 # rivals on real classifier outputs, with 200, 1000 and 5000 calibration rows (or those given).
-# Results of a set are kept in .build/effects-data/ as they come, so that a run may be
-# interrupted; delete that folder to begin again. The data are not part of the package;
+# Results are kept in .build/effects-data/ as they come, so that a run may be interrupted, or made in
+# parts (SECONDS_LEFT=300); delete that folder to begin again. The data are not part of the package;
 # GPCALIB_DATA says where they are.
 
 library(gpcalib)
@@ -10,6 +10,9 @@ source("bench/rivals.R")
 folder <- Sys.getenv("GPCALIB_DATA", "../shared/data")
 kept <- file.path(Sys.getenv("BUILD", ".build"), "effects-data")
 splits <- 1:5
+only <- Sys.getenv("METHODS") # some of the methods, as in METHODS=svs,sms: no table is made then
+until <- Sys.time() + as.numeric(Sys.getenv("SECONDS_LEFT", "Inf")) # to run in parts
+late <- FALSE
 dir.create(kept, recursive = TRUE, showWarnings = FALSE)
 files <- list.files(folder, "\\.rds$", full.names = TRUE)
 files <- files[!grepl("kitti_features|_val\\.rds", files)] # features; halves kept for fitting
@@ -46,29 +49,36 @@ measure <- function(method, x, y, new, truth) {
     accuracy = mean(max.col(at$probs, "first") == truth), chosen = at$chosen, seconds = seconds)
 }
 
-run_split <- function(data, n, seed) {
+# One method on one set with n calibration rows, all splits; from the folder if it is there. Rivals do
+# not change with the package: to measure calib_gp() again, delete the files of "default" and "none".
+run_method <- function(method, name, data, n) {
+  at <- file.path(kept, paste0(name, "-", n, "-", method, ".rds"))
+  if (file.exists(at)) return(readRDS(at))
+  if (Sys.time() > until) return(NULL)
   size <- NROW(data$scores)
-  set.seed(seed)
-  rows <- sample(size, n)
-  k <- max(2, NCOL(data$scores))
-  out <- lapply(methods_for(k), measure, pick(data$scores, rows), data$labels[rows],
-    pick(data$scores, -rows), data$labels[-rows])
-  cbind(do.call(rbind, out), k = k, n = n, split = seed)
+  out <- do.call(rbind, lapply(splits, function(seed) {
+    set.seed(seed)
+    rows <- sample(size, n)
+    cbind(measure(method, pick(data$scores, rows), data$labels[rows], pick(data$scores, -rows),
+      data$labels[-rows]), split = seed)
+  }))
+  out <- cbind(set = name, out, k = max(2, NCOL(data$scores)), n = n)
+  saveRDS(out, at)
+  cat(name, n, method, "\n")
+  out
 }
 
-# Results of a set with `rows` calibration rows, from the folder if they are there.
+# Results of a set with `rows` calibration rows; NULL if there are too few, or no time is left.
 run_set <- function(file, rows) {
-  name <- sub("\\.rds$", "", basename(file))
-  at <- file.path(kept, paste0(name, "-", rows, ".rds"))
-  if (file.exists(at)) return(readRDS(at))
   data <- readRDS(file)
   size <- NROW(data$scores)
   n <- if (size >= 2 * rows) rows else if (rows <= 1000) size %/% 2 else if (size >= 1.5 * rows) rows
   if (is.null(n)) return(NULL)
-  out <- cbind(set = name, do.call(rbind, lapply(splits, function(s) run_split(data, n, s))))
-  saveRDS(out, at)
-  cat(name, rows, "\n")
-  out
+  methods <- methods_for(max(2, NCOL(data$scores)))
+  if (nzchar(only)) methods <- intersect(methods, strsplit(only, ",")[[1]])
+  out <- lapply(methods, run_method, sub("\\.rds$", "", basename(file)), data, n)
+  if (any(vapply(out, is.null, NA))) late <<- TRUE
+  do.call(rbind, out)
 }
 
 # DenseNet-40: fitted on its validation half, scored on its test half, as published.
@@ -144,11 +154,15 @@ published_lines <- function(out) {
 
 given <- commandArgs(TRUE)
 sizes <- if (length(given)) as.integer(given) else c(200L, 1000L, 5000L)
-published <- run_published()
+published <- if (!nzchar(only)) run_published()
 lines <- unlist(lapply(sizes, function(rows) {
   results <- Filter(Negate(is.null), lapply(files, run_set, rows))
-  table_of(rows, results)
+  if (!late && !nzchar(only)) table_of(rows, results)
 }))
+if (late || nzchar(only)) {
+  cat("effects-data:", if (late) "more to be done" else "done", "\n")
+  quit(status = if (late) 3 else 0)
+}
 writeLines(c(
   "# Class effects on real classifier outputs",
   "",

@@ -13,6 +13,8 @@
 #include "gp_predict.h"
 #include "memory.h"
 
+#include <math.h>
+
 typedef struct {
   gpc_gp_fitted process; /* basis, prior, q_mean; its q_cov is not looked at */
   gpc_features features;
@@ -20,6 +22,16 @@ typedef struct {
   size_t slopes;        /* 1 if the slope is uncertain, else 0 */
   const double *cov;    /* [size x size], size = m + slopes + k r: (m, slope, e) */
 } gpc_joint_fitted;
+
+/* The slope's uncertainty grows with the score to three times what was seen and no
+ * further: beyond that the average would be that of slopes of either sign, for scores
+ * like those of a class that is ruled out. */
+#define GPC_JOINT_HELD_SLOPE 3.0
+
+static inline double gpc_joint_held_slope(const gpc_features *f, double z) {
+  const double end = fmax(fabs(f->low), fabs(f->high)) * GPC_JOINT_HELD_SLOPE;
+  return fmin(fmax(z, -end), end);
+}
 
 /* p [n x k] of the rows of data. GPC_NOT_PD if the covariance is not. */
 gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fit,

@@ -30,22 +30,19 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k) {
   return out;
 }
 
-static void check(gpc_status status) {
-  if (status != GPC_OK)
-    Rf_error("internal error: the posterior covariance is not positive definite");
-}
+/* All routines return NULL if the covariance of the effects is not positive definite. */
 
 /* approx: 0 mean, 1 delta. */
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
-  check(gpc_joint_predict(&data, &joint,
-                          r_count(approx, "approx") == 1 ? GPC_APPROX_DELTA
-                                                         : GPC_APPROX_MEAN,
-                          &r_memory, r_poll, NULL, REAL(out)));
+  const gpc_approx how =
+      r_count(approx, "approx") == 1 ? GPC_APPROX_DELTA : GPC_APPROX_MEAN;
+  const gpc_status status =
+      gpc_joint_predict(&data, &joint, how, &r_memory, r_poll, NULL, REAL(out));
   UNPROTECT(1);
-  return out;
+  return status == GPC_OK ? out : R_NilValue;
 }
 
 /* Posterior mean and variance of the latent values: list of matrices [n x k]. */
@@ -56,10 +53,11 @@ SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
     SET_VECTOR_ELT(out, i, Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
-  check(gpc_joint_latent(&data, &joint, &r_memory, r_poll, NULL,
-                         REAL(VECTOR_ELT(out, 0)), REAL(VECTOR_ELT(out, 1))));
+  const gpc_status status =
+      gpc_joint_latent(&data, &joint, &r_memory, r_poll, NULL, REAL(VECTOR_ELT(out, 0)),
+                       REAL(VECTOR_ELT(out, 1)));
   UNPROTECT(1);
-  return out;
+  return status == GPC_OK ? out : R_NilValue;
 }
 
 /* functions: list of x [size x pairs] and e [k x pairs] from R's generator. keep: all
@@ -74,10 +72,11 @@ SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads)
   const double *x = r_doubles(r_element(functions, "x"), "x", (R_xlen_t)(size * pairs));
   SEXP out = PROTECT(
       Rf_allocVector(REALSXP, (R_xlen_t)(data.n * k * (all ? 2 * pairs : 1))));
-  check(gpc_joint_draws(&data, &joint, pairs, x, r_doubles(noise, "e", -1), &r_memory,
-                        r_poll, NULL, REAL(out), all ? REAL(out) : NULL));
+  const gpc_status status =
+      gpc_joint_draws(&data, &joint, pairs, x, r_doubles(noise, "e", -1), &r_memory, r_poll,
+                      NULL, REAL(out), all ? REAL(out) : NULL);
   UNPROTECT(1);
-  return out;
+  return status == GPC_OK ? out : R_NilValue;
 }
 
 #define INTERVAL_DOUBLES 4000000 /* of draws at a time, at the most */
@@ -107,7 +106,11 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
     part.n = count;
     part.z = z;
     part.shift = shift;
-    check(gpc_joint_draws(&part, &joint, pairs, x, e, &r_memory, r_poll, NULL, NULL, all));
+    if (gpc_joint_draws(&part, &joint, pairs, x, e, &r_memory, r_poll, NULL, NULL, all) !=
+        GPC_OK) {
+      UNPROTECT(1);
+      return R_NilValue;
+    }
     vmaxset(mark);
     for (size_t j = 0; j < k; j++)
       for (size_t i = 0; i < count; i++) {

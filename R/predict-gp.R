@@ -155,7 +155,7 @@ gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, th
 call_draws <- function(object, at, functions, keep, threads) {
   if (isTRUE(object$monotone)) return(.Call(C_mono_draws, object, at, functions, keep, threads))
   if (!is.null(object$effects)) {
-    return(effects_result(.Call(C_effects_draws, object, at, functions, keep, threads)))
+    return(effects_result(.Call(C_effects_draws, gp_full_effects(object), at, functions, keep, threads)))
   }
   .Call(C_gp_draws, object, at, functions, keep, threads)
 }
@@ -163,7 +163,7 @@ call_draws <- function(object, at, functions, keep, threads) {
 call_interval <- function(object, at, functions, ends, threads) {
   if (isTRUE(object$monotone)) return(.Call(C_mono_interval, object, at, functions, ends, threads))
   if (!is.null(object$effects)) {
-    return(effects_result(.Call(C_effects_interval, object, at, functions, ends, threads)))
+    return(effects_result(.Call(C_effects_interval, gp_full_effects(object), at, functions, ends, threads)))
   }
   .Call(C_gp_interval, object, at, functions, ends, threads)
 }
@@ -278,7 +278,7 @@ gp_latent_rows <- function(object, at, threads) {
   out <- if (is.null(object$effects)) {
     .Call(C_gp_latent_rows, object, at, threads)
   } else {
-    effects_result(.Call(C_effects_latent, object, at, threads))
+    effects_result(.Call(C_effects_latent, gp_full_effects(object), at, threads))
   }
   if (is.null(object$offsets)) return(out)
   list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = sweep(out$var, 2, object$offsets$var, "+"))

@@ -135,6 +135,7 @@ query_posterior <- function(fit) {
       "Give a fit of calib_gp(), or use strategy = \"entropy\" or \"random\".")
   }
   offset <- if (!is.null(fit$offsets)) as.double(fit$offsets$mean)
+  fit <- gp_full_effects(fit)
   if (is.null(fit$effects)) {
     cov <- fit$q_cov
     slopes <- as.integer(!is.null(fit$slope_sd) && fit$slope_sd > 0)

@@ -102,8 +102,7 @@ gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,
         for (size_t q = 0; q < some; q++)
           for (size_t i = 0; i < rows; i++)
             d[i + rows * j + count * q] +=
-                own[i + rows * q] +
-                sqrt(t.rho[i + rows * j]) * noise[j + k * (pair + q)];
+                own[i + rows * q] + sqrt(t.rho[i + rows * j]) * noise[j + k * (pair + q)];
       }
       add_draws(&t, first, rows, pair, some, pairs, d, p, all);
     }

@@ -10,9 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-#define ROWS 32         /* rows worked on together */
-#define RULED_OUT 1e-5  /* a probability below this, with what may be open of it */
-#define MOST_OPEN 24.0  /* of the variance that this takes for possible */
+#define ROWS 32        /* rows worked on together */
+#define RULED_OUT 1e-8 /* a probability below this, with what may be open of it */
+#define PAIRS 64       /* of points to integrate over */
+#define MOST_OPEN 60.0 /* of the variance that this takes for possible */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
 
@@ -107,7 +108,7 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
     return status;
   gpc_joint_table_make(fit, root, memory, &t->table);
   if (k > 2)
-    t->average = gpc_joint_softmax_get(k, memory);
+    t->average = gpc_joint_softmax_get(k, PAIRS, memory);
   return GPC_OK;
 }
 
@@ -189,9 +190,8 @@ static void row_covariance(predictor *t, size_t count, size_t i, size_t rows) {
     for (size_t b = 0; b <= a; b++) {
       const size_t l = t->active[b];
       double sum = gpc_dot(x, au, t->au + x * b) - gpc_dot(x, se, t->se + x * b);
-      sum += a == b
-                 ? t->open[i + rows * j] + at[x + 1]
-                 : gpc_dot(packed, t->products, t->pairs + packed * (triangle(j) + l));
+      sum += a == b ? t->open[i + rows * j] + at[x + 1]
+                    : gpc_dot(packed, t->products, t->pairs + packed * (triangle(j) + l));
       t->c[a + count * b] = t->c[b + count * a] = sum;
     }
   }
@@ -225,6 +225,8 @@ gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fi
                              void *poll_data, double *p) {
   predictor t;
   const int spread = approx == GPC_APPROX_DELTA;
+  if (spread && fit->own)
+    return gpc_joint_predict_short(data, fit, memory, poll, poll_data, p);
   gpc_status status = begin(data, fit, memory, spread, &t);
   if (status != GPC_OK)
     return status;

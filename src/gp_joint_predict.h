@@ -20,7 +20,12 @@ typedef struct {
   gpc_features features;
   const double *effect; /* [k r], class k at k r */
   size_t slopes;        /* 1 if the slope is uncertain, else 0 */
-  const double *cov;    /* [size x size], size = m + slopes + k r: (m, slope, e) */
+  const double *cov;    /* [size x size], size = m + slopes + k r: (m, slope, e); in the
+                           short form of (m, slope) alone, and then ... */
+  const double *cross;  /* [(m + slopes) x k r] covariances with e ... */
+  const double *own; /* [r (r + 1) / 2 x k] of a class's effects given (m, slope) ... */
+  const double *common; /* [r (r + 1) / 2] and of those of any two classes: lower
+                           triangles. own = NULL: cov is in full */
 } gpc_joint_fitted;
 
 /* The slope's uncertainty grows with the score to three times what was seen and no
@@ -38,12 +43,17 @@ gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fi
                              gpc_approx approx, const gpc_memory *memory, gpc_poll poll,
                              void *poll_data, double *p);
 
-/* mean and var [n x k] of the latent values. */
+/* The same for fits in the short form, by expansion and integration (gp_joint_short.c). */
+gpc_status gpc_joint_predict_short(const gpc_gp_data *data, const gpc_joint_fitted *fit,
+                                   const gpc_memory *memory, gpc_poll poll,
+                                   void *poll_data, double *p);
+
+/* mean and var [n x k] of the latent values. cov in full. */
 gpc_status gpc_joint_latent(const gpc_gp_data *data, const gpc_joint_fitted *fit,
                             const gpc_memory *memory, gpc_poll poll, void *poll_data,
                             double *mean, double *var);
 
-/* Draws in antithetic pairs: x [size x pairs] and noise [k x pairs] standard normal. With
+/* Draws in antithetic pairs, cov in full: x [size x pairs] and noise [k x pairs] standard normal. With
  * `all` [n x k x 2 pairs] every draw is kept, otherwise p [n x k] becomes their average.
  */
 gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,

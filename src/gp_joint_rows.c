@@ -33,9 +33,9 @@ static gpc_status set_covariance(gpc_joint_rows *t) {
       const size_t row = x + a * r, column = x + b * r;
       for (size_t i = 0; i < r; i++)
         for (size_t j = 0; j <= i; j++)
-          *to++ = i == j
-                      ? s[row + i + size * (column + i)]
-                      : s[row + i + size * (column + j)] + s[row + j + size * (column + i)];
+          *to++ = i == j ? s[row + i + size * (column + i)]
+                         : s[row + i + size * (column + j)] +
+                               s[row + j + size * (column + i)];
     }
   return GPC_OK;
 }
@@ -45,30 +45,30 @@ gpc_status gpc_joint_rows_begin(const gpc_gp_data *data, const gpc_joint_fitted 
   const size_t k = data->k, r = fit->features.r, m = fit->process.basis.m;
   const size_t x = m + fit->slopes;
   *t = (gpc_joint_rows){.data = data,
-                .fit = fit,
-                .k = k,
-                .r = r,
-                .m = m,
-                .x = x,
-                .size = x + k * r,
-                .root = gpc_get_doubles(memory, x * x),
-                .cross = gpc_get_doubles(memory, r * x * k),
-                .pairs = gpc_get_doubles(memory, triangle(r) * triangle(k)),
-                .effects = gpc_get_doubles(memory, r * k),
-                .z = gpc_get_doubles(memory, ROWS * k),
-                .a = gpc_get_doubles(memory, ROWS * k * (x + 1)),
-                .rho = gpc_get_doubles(memory, ROWS * k),
-                .au = gpc_get_doubles(memory, ROWS * k * x),
-                .features = gpc_get_doubles(memory, ROWS * r),
-                .packed = gpc_get_doubles(memory, ROWS * triangle(r)),
-                .cee = gpc_get_doubles(memory, ROWS * triangle(k)),
-                .smx = gpc_get_doubles(memory, ROWS * x * k),
-                .phi = gpc_get_doubles(memory, ROWS * k),
-                .row = gpc_get_doubles(memory, k),
-                .work = gpc_get_doubles(memory, k),
-                .one = gpc_get_doubles(memory, r),
-                .c = gpc_get_doubles(memory, k * k),
-                .chol = gpc_get_doubles(memory, k * k)};
+                        .fit = fit,
+                        .k = k,
+                        .r = r,
+                        .m = m,
+                        .x = x,
+                        .size = x + k * r,
+                        .root = gpc_get_doubles(memory, x * x),
+                        .cross = gpc_get_doubles(memory, r * x * k),
+                        .pairs = gpc_get_doubles(memory, triangle(r) * triangle(k)),
+                        .effects = gpc_get_doubles(memory, r * k),
+                        .z = gpc_get_doubles(memory, ROWS * k),
+                        .a = gpc_get_doubles(memory, ROWS * k * (x + 1)),
+                        .rho = gpc_get_doubles(memory, ROWS * k),
+                        .au = gpc_get_doubles(memory, ROWS * k * x),
+                        .features = gpc_get_doubles(memory, ROWS * r),
+                        .packed = gpc_get_doubles(memory, ROWS * triangle(r)),
+                        .cee = gpc_get_doubles(memory, ROWS * triangle(k)),
+                        .smx = gpc_get_doubles(memory, ROWS * x * k),
+                        .phi = gpc_get_doubles(memory, ROWS * k),
+                        .row = gpc_get_doubles(memory, k),
+                        .work = gpc_get_doubles(memory, k),
+                        .one = gpc_get_doubles(memory, r),
+                        .c = gpc_get_doubles(memory, k * k),
+                        .chol = gpc_get_doubles(memory, k * k)};
   for (size_t j = 0; j < k; j++)
     for (size_t i = 0; i < r; i++)
       t->effects[i + r * j] = fit->effect[j * r + i];
@@ -129,4 +129,3 @@ void gpc_joint_rows_covariance(const gpc_joint_rows *t, size_t i, size_t rows) {
       t->c[a + k * b] = t->c[b + k * a] = sum;
     }
 }
-

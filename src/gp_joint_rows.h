@@ -17,9 +17,10 @@ typedef struct {
   double *pairs;           /* [packed x pairs] S_ee */
   double *effects;         /* [r x k] */
   /* of ROWS rows: */
-  double *z, *a, *rho; /* [rows k], [rows k x x], [rows k]: row i, class j at i + rows j */
-  double *au;          /* [rows k x x] */
-  double *features;    /* [rows x r] */
+  double *z, *a,
+      *rho;         /* [rows k], [rows k x x], [rows k]: row i, class j at i + rows j */
+  double *au;       /* [rows k x x] */
+  double *features; /* [rows x r] */
   double *packed, *cee, *smx; /* [rows x packed], [rows x pairs], [rows x (x k)] */
   double *phi;                /* [rows x k] */
   double *row, *work, *one;   /* [k], [k], [r] */

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_PAIRS GPC_GP_DESIGN_PAIRS
+
 /* Lower factor of C [k x k], which may be singular. */
 static void factor(size_t k, const double *c, double *l) {
   memset(l, 0, k * k * sizeof(double));
@@ -29,9 +31,16 @@ static void factor(size_t k, const double *c, double *l) {
 #define MOST_NEXT 8e-4
 #define MOST_SPREAD 0.5
 
+int gpc_joint_softmax_narrow(double s, double d) {
+  return s * d * d * (1.0 + 0.125 * d * d) <= MOST_NEXT;
+}
+
+int gpc_joint_softmax_narrow_row(double mean) { return mean <= MOST_SPREAD; }
+
 /* eq. (24) of one row into out [k]; 0 if it is not good enough. s [k] = softmax(phi). */
 static int expand(size_t k, const double *c, const double *s, double *cs, double *out) {
-  double all = 0.0, mean = 0.0, worst = 0.0;
+  double all = 0.0, mean = 0.0;
+  int narrow = 1;
   for (size_t i = 0; i < k; i++) {
     cs[i] = gpc_dot(k, c + k * i, s);
     all += cs[i] * s[i];
@@ -40,75 +49,75 @@ static int expand(size_t k, const double *c, const double *s, double *cs, double
     const double d = c[i + k * i] - 2.0 * cs[i] + all;
     out[i] = d;
     mean += s[i] * d;
-    worst = fmax(worst, s[i] * d * d * (1.0 + 0.125 * d * d));
+    narrow = narrow && gpc_joint_softmax_narrow(s[i], d);
   }
   for (size_t i = 0; i < k; i++)
     out[i] = s[i] * (1.0 + 0.5 * (out[i] - mean));
-  return worst <= MOST_NEXT && mean <= MOST_SPREAD;
+  return narrow && gpc_joint_softmax_narrow_row(mean);
 }
 
-#define POINTS 64 /* pairs of points to integrate over */
-
-/* POINTS of the fixed design, made to have the covariance I again. */
-static double *make_points(size_t k, const gpc_memory *memory) {
+/* `pairs` of the fixed design, made to have the covariance I again. */
+static double *make_points(size_t k, size_t pairs, const gpc_memory *memory) {
   double *all = gpc_get_doubles(memory, k * GPC_GP_DESIGN_PAIRS);
-  double *x = gpc_get_doubles(memory, k * POINTS), *chol = gpc_get_doubles(memory, k * k);
+  double *x = gpc_get_doubles(memory, k * pairs), *chol = gpc_get_doubles(memory, k * k);
   gpc_gp_design_functions(
       k,
-      gpc_get_doubles(memory, (GPC_GP_DESIGN_PAIRS + GPC_GP_DESIGN_EXACT) *
-                                  GPC_GP_DESIGN_EXACT),
+      gpc_get_doubles(memory,
+                      (GPC_GP_DESIGN_PAIRS + GPC_GP_DESIGN_EXACT) * GPC_GP_DESIGN_EXACT),
       all);
-  memcpy(x, all, k * POINTS * sizeof(double));
-  gpc_gemm(0, 1, k, k, POINTS, 1.0 / POINTS, x, x, 0.0, chol);
-  if (k < POINTS / 2 && gpc_chol(k, 1e-4, chol) == GPC_OK)
-    for (size_t d = 0; d < POINTS; d++)
+  memcpy(x, all, k * pairs * sizeof(double));
+  gpc_gemm(0, 1, k, k, pairs, 1.0 / (double)pairs, x, x, 0.0, chol);
+  if (k < pairs / 2 && gpc_chol(k, 1e-4, chol) == GPC_OK)
+    for (size_t d = 0; d < pairs; d++)
       gpc_solve_rows(1, k, chol, x + k * d);
-  double *turned = all; /* [POINTS x k] */
-  for (size_t d = 0; d < POINTS; d++)
+  double *turned = all; /* [pairs x k] */
+  for (size_t d = 0; d < pairs; d++)
     for (size_t j = 0; j < k; j++)
-      turned[d + POINTS * j] = x[j + k * d];
+      turned[d + pairs * j] = x[j + k * d];
   return turned;
 }
 
-/* The average of softmax(phi +- L x) over the points x [POINTS x k]. work [2 POINTS k]. */
-static void integrate(size_t k, const double *phi, const double *chol,
+/* The average of softmax(phi +- L x) over the points x [pairs x k]. work [2 pairs k]. */
+static void integrate(size_t k, size_t pairs, const double *phi, const double *chol,
                       const double *points, double *work, double *out) {
-  double *up = work, *down = work + POINTS * k, sum[2 * POINTS] = {0};
-  double top[2 * POINTS];
-  gpc_gemm(0, 1, POINTS, k, k, 1.0, points, chol, 0.0, up); /* moves L x */
-  for (size_t d = 0; d < 2 * POINTS; d++)
+  double *up = work, *down = work + pairs * k, sum[2 * MOST_PAIRS] = {0};
+  double top[2 * MOST_PAIRS];
+  gpc_gemm(0, 1, pairs, k, k, 1.0, points, chol, 0.0, up); /* moves L x */
+  for (size_t d = 0; d < 2 * pairs; d++)
     top[d] = -INFINITY;
   for (size_t j = 0; j < k; j++) {
-    double *u = up + POINTS * j, *v = down + POINTS * j;
-    for (size_t d = 0; d < POINTS; d++) {
+    double *u = up + pairs * j, *v = down + pairs * j;
+    for (size_t d = 0; d < pairs; d++) {
       const double move = u[d];
       u[d] = phi[j] + move;
       v[d] = phi[j] - move;
       top[d] = u[d] > top[d] ? u[d] : top[d];
-      top[POINTS + d] = v[d] > top[POINTS + d] ? v[d] : top[POINTS + d];
+      top[pairs + d] = v[d] > top[pairs + d] ? v[d] : top[pairs + d];
     }
   }
   for (size_t j = 0; j < k; j++) {
-    double *u = up + POINTS * j, *v = down + POINTS * j;
+    double *u = up + pairs * j, *v = down + pairs * j;
 #pragma omp simd
-    for (size_t d = 0; d < POINTS; d++) {
+    for (size_t d = 0; d < pairs; d++) {
       u[d] = gpc_exp_nonpos(u[d] - top[d]);
-      v[d] = gpc_exp_nonpos(v[d] - top[POINTS + d]);
+      v[d] = gpc_exp_nonpos(v[d] - top[pairs + d]);
       sum[d] += u[d];
-      sum[POINTS + d] += v[d];
+      sum[pairs + d] += v[d];
     }
   }
-  for (size_t d = 0; d < 2 * POINTS; d++)
-    sum[d] = 0.5 / (POINTS * sum[d]);
+  for (size_t d = 0; d < 2 * pairs; d++)
+    sum[d] = 0.5 / ((double)pairs * sum[d]);
   for (size_t j = 0; j < k; j++)
-    out[j] = gpc_dot(POINTS, up + POINTS * j, sum) +
-             gpc_dot(POINTS, down + POINTS * j, sum + POINTS);
+    out[j] = gpc_dot(pairs, up + pairs * j, sum) +
+             gpc_dot(pairs, down + pairs * j, sum + pairs);
 }
 
-gpc_joint_softmax gpc_joint_softmax_get(size_t k, const gpc_memory *memory) {
-  return (gpc_joint_softmax){.points = make_points(k, memory),
+gpc_joint_softmax gpc_joint_softmax_get(size_t k, size_t pairs,
+                                        const gpc_memory *memory) {
+  return (gpc_joint_softmax){.pairs = pairs,
+                             .points = make_points(k, pairs, memory),
                              .chol = gpc_get_doubles(memory, k * k),
-                             .work = gpc_get_doubles(memory, 2 * POINTS * k)};
+                             .work = gpc_get_doubles(memory, 2 * pairs * k)};
 }
 
 void gpc_joint_softmax_average(const gpc_joint_softmax *self, size_t k, const double *phi,
@@ -116,5 +125,5 @@ void gpc_joint_softmax_average(const gpc_joint_softmax *self, size_t k, const do
   if (expand(k, c, s, self->work, out))
     return;
   factor(k, c, self->chol);
-  integrate(k, phi, self->chol, self->points, self->work, out);
+  integrate(k, self->pairs, phi, self->chol, self->points, self->work, out);
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k) {
+gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
   SEXP list = r_element(fit, "effects");
   const double *scale = r_doubles(r_element(list, "scale"), "scale", 4);
   const int *count = r_integers(r_element(list, "count"), "count", GPC_BLOCKS);
@@ -18,7 +18,18 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k) {
       .process = r_gp_fitted(fit),
       .features = gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]),
       .slopes = (size_t)r_count(r_element(list, "slopes"), "slopes")};
-  const size_t e = k * out.features.r, size = out.process.basis.m + out.slopes + e;
+  const size_t e = k * out.features.r, x = out.process.basis.m + out.slopes;
+  SEXP own = r_element_or_null(list, "own");
+  const int brief = own && own != R_NilValue;
+  const size_t size = brief ? x : x + e;
+  const R_xlen_t block = (R_xlen_t)(out.features.r * (out.features.r + 1) / 2);
+  if (brief && !short_form)
+    Rf_error("internal error: the covariance of the effects must be in full");
+  if (brief) {
+    out.own = r_doubles(own, "own", block * (R_xlen_t)k);
+    out.common = r_doubles(r_element(list, "common"), "common", block);
+    out.cross = r_doubles(r_element(list, "cross"), "cross", (R_xlen_t)(x * e));
+  }
   out.effect = r_doubles(r_element(list, "effect"), "effect", (R_xlen_t)e);
   const double *packed =
       r_doubles(r_element(list, "cov"), "cov", (R_xlen_t)(size * (size + 1) / 2));
@@ -35,7 +46,7 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k) {
 /* approx: 0 mean, 1 delta. */
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 1);
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
   const gpc_approx how =
       r_count(approx, "approx") == 1 ? GPC_APPROX_DELTA : GPC_APPROX_MEAN;
@@ -48,7 +59,7 @@ SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
 /* Posterior mean and variance of the latent values: list of matrices [n x k]. */
 SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 0);
   static const char *names[] = {"mean", "var", ""};
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
@@ -64,17 +75,17 @@ SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
  * draws [n x k x 2 pairs], or their average. */
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 0);
   SEXP noise = r_element(functions, "e");
   const size_t k = data.k, pairs = (size_t)XLENGTH(noise) / k;
   const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;
   const int all = r_flag(keep, "keep");
   const double *x = r_doubles(r_element(functions, "x"), "x", (R_xlen_t)(size * pairs));
-  SEXP out = PROTECT(
-      Rf_allocVector(REALSXP, (R_xlen_t)(data.n * k * (all ? 2 * pairs : 1))));
+  SEXP out =
+      PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(data.n * k * (all ? 2 * pairs : 1))));
   const gpc_status status =
-      gpc_joint_draws(&data, &joint, pairs, x, r_doubles(noise, "e", -1), &r_memory, r_poll,
-                      NULL, REAL(out), all ? REAL(out) : NULL);
+      gpc_joint_draws(&data, &joint, pairs, x, r_doubles(noise, "e", -1), &r_memory,
+                      r_poll, NULL, REAL(out), all ? REAL(out) : NULL);
   UNPROTECT(1);
   return status == GPC_OK ? out : R_NilValue;
 }
@@ -84,7 +95,7 @@ SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads)
 /* Quantiles ends = c(lower, upper) of the draws: [n x k x 2]. */
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = r_joint_fitted(fit, data.k);
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 0);
   SEXP noise = r_element(functions, "e");
   const size_t n = data.n, k = data.k, pairs = (size_t)XLENGTH(noise) / k;
   const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;
@@ -145,7 +156,8 @@ SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows) {
 
 /* Quantiles ends = c(lower, upper) over the last index of draws [n x 2 pairs]: [n x 2]. */
 SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends) {
-  const size_t n = (size_t)r_count(rows, "rows"), d = (size_t)XLENGTH(draws) / (n ? n : 1);
+  const size_t n = (size_t)r_count(rows, "rows"),
+               d = (size_t)XLENGTH(draws) / (n ? n : 1);
   const double *from = r_doubles(draws, "draws", -1), *end = r_doubles(ends, "ends", 2);
   SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)n, 2));
   double *one = r_work(d);

@@ -1,12 +1,14 @@
 /* r_gp_effects.h: a fit with effects of the classes as the core's struct. fit$effects is
  * a list of `scale` (rms, slope, low, high), `count` (features of each block), `effect`
- * [r x k], `cov` (the lower triangle, packed by columns) and `slopes`. */
+ * [r x k], `cov` (the lower triangle, packed by columns) and `slopes`; in the short form
+ * `cov` is that of the process, and there are `cross`, `own` and `common`. */
 #ifndef GPC_R_GP_EFFECTS_H
 #define GPC_R_GP_EFFECTS_H
 
 #include "gp_joint_predict.h"
 #include "r_gp_unpack.h"
 
-gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k);
+/* short_form: may the covariance be in the short form (gp_joint_predict.h)? */
+gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form);
 
 #endif

@@ -9,7 +9,7 @@ static void check(gpc_status status) {
 }
 
 static gpc_query unpack(SEXP fit, const gpc_gp_data *data, SEXP offset) {
-  return (gpc_query){.fit = r_joint_fitted(fit, data->k),
+  return (gpc_query){.fit = r_joint_fitted(fit, data->k, 0),
                      .offset = r_doubles_or_null(offset, "offset", (R_xlen_t)data->k),
                      .data = data};
 }

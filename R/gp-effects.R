@@ -235,7 +235,8 @@ joint_effects_wrong <- function(object) {
     return("is not that of its classes")
   }
   # the factor that a prediction needs is made in C, which says if there is none
-  if (any(effects$cov[lower_diagonal(size)] <= 0) || short && any(effects$own[lower_diagonal(each), ] <= 0)) {
+  if (any(effects$cov[lower_diagonal(size)] <= 0) || short && (any(effects$own[lower_diagonal(each), ] <= 0) ||
+    inherits(try(chol(from_lower(effects$cov)), silent = TRUE), "try-error"))) {
     return("has a covariance that is none")
   }
 }

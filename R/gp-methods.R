@@ -209,6 +209,9 @@ object_wrong.calib_gp <- function(object) {
     inherits(try(chol(cov), silent = TRUE), "try-error")) {
     return("has a posterior covariance that is none")
   }
+  if (isTRUE(object$slope_sd > 0) && is.null(object$slope_cross)) {
+    return("has a slope that is uncertain, but no field `slope_cross`")
+  }
   wrong <- seen_wrong(object$scores_seen)
   if (length(wrong)) return(paste0("has a field `scores_seen` that ", wrong))
   wrong <- stream_wrong(object$stream, length(object$classes))

@@ -1,0 +1,108 @@
+# The short form of the effects' covariance, and objects with effects that are damaged.
+
+set.seed(41)
+d <- mixed_data(300, 9)
+fit <- quiet_gp(d$scores, d$labels, class_effects = "matrix", hyper = c(matrix = 0.01, softmax = 0.01))
+effects <- fit$effects
+full <- gpcalib:::gp_full_effects(fit)
+
+# S of (v, slope) and effects as eq. (33) has it, written out from the fields.
+written_out <- function(effects) {
+  x <- (sqrt(8 * length(effects$cov) + 1) - 1) / 2
+  s <- matrix(0, x, x)
+  s[lower.tri(s, TRUE)] <- effects$cov
+  s <- s + t(s) - diag(diag(s))
+  symmetric <- function(v) {
+    b <- matrix(0, nrow(effects$effect), nrow(effects$effect))
+    b[lower.tri(b, TRUE)] <- v
+    b + t(b) - diag(diag(b), nrow(b))
+  }
+  k <- ncol(effects$effect)
+  r <- nrow(effects$effect)
+  e <- t(effects$cross) %*% solve(s) %*% effects$cross
+  for (a in 1:k) for (b in 1:k) {
+    at <- list((a - 1) * r + 1:r, (b - 1) * r + 1:r)
+    e[at[[1]], at[[2]]] <- e[at[[1]], at[[2]]] + symmetric(if (a == b) effects$own[, a] else effects$common)
+  }
+  rbind(cbind(s, effects$cross), cbind(t(effects$cross), e))
+}
+
+test_that("the short form stands for the covariance it says", {
+  expect_named(effects, c("worth", "sd", "scale", "count", "slopes", "effect", "cov", "cross", "own", "common"))
+  cov <- written_out(effects)
+  expect_equal(gpcalib:::effects_cov(effects), cov, tolerance = 1e-10)
+  expect_equal(full$effects$cov, cov[lower.tri(cov, TRUE)], tolerance = 1e-10)
+  expect_silent(chol(cov))
+  expect_lt(length(effects$own) + length(effects$cross), length(full$effects$cov) / 3)
+})
+
+test_that("pairs of classes that are alike lose nothing by it", {
+  k <- 9
+  r <- nrow(effects$effect)
+  again <- gpcalib:::effects_short(full$effects, length(fit$inducing))
+  expect_equal(again, effects, tolerance = 1e-7)
+  # one pair with a covariance of its own is too much
+  cov <- gpcalib:::effects_cov(effects)
+  x <- nrow(cov) - k * r
+  at <- x + c(1, r + 1)
+  cov[at, at] <- cov[at, at] + 0.1
+  apart <- full$effects
+  apart$cov <- cov[lower.tri(cov, TRUE)]
+  expect_identical(gpcalib:::effects_short(apart, length(fit$inducing)), apart)
+})
+
+test_that("predictions from the short form are those from the full one", {
+  set.seed(42)
+  new <- mixed_data(400, 9)$scores
+  p <- predict(fit, new)
+  expect_equal(rowSums(p), rep(1, 400), tolerance = 1e-7)
+  expect_lt(max(abs(p - predict(full, new))), 1e-3)
+  expect_gt(max(abs(p - predict(fit, new, approx = "mean"))), 5e-3) # there is something to integrate
+  expect_equal(predict(fit, new, approx = "mean"), predict(full, new, approx = "mean"))
+  expect_equal(predict(fit, new[7, , drop = FALSE]), p[7, , drop = FALSE], tolerance = 1e-10)
+  set.seed(1)
+  a <- predict(fit, new[1:5, ], type = "draws", n_draws = 10)
+  set.seed(1)
+  expect_equal(predict(full, new[1:5, ], type = "draws", n_draws = 10), a, tolerance = 1e-8)
+})
+
+test_that("rows in which the expansion fails are integrated", {
+  wide <- fit
+  grow <- 10 # effects far less certain than they are
+  wide$effects$own <- grow * effects$own
+  wide$effects$common <- grow * effects$common
+  set.seed(43)
+  new <- mixed_data(25, 9)$scores
+  p <- suppressWarnings(predict(wide, new))
+  set.seed(1)
+  exact <- suppressWarnings(predict(wide, new, approx = "mc", n_draws = 40000))
+  expect_lt(max(abs(p - exact)), 6e-3)
+  expect_gt(max(abs(suppressWarnings(predict(wide, new, approx = "mean")) - exact)), 0.05)
+})
+
+test_that("damaged effects are an error that says so, in every type of prediction", {
+  new <- d$scores[1:3, ]
+  refuse <- function(object, what) {
+    for (type in c("prob", "latent", "interval", "draws")) {
+      expect_error(suppressWarnings(predict(object, new, type = type)), what, class = "gpcalib_error_object")
+    }
+  }
+  with <- function(name, value, from = fit) {
+    from$effects[[name]] <- value
+    from
+  }
+  refuse(with("slopes", 1.0), "`slopes`")
+  refuse(with("own", effects$own[-1, ]), "not that of its classes")
+  refuse(with("own", -effects$own), "covariance that is none")
+  refuse(with("common", effects$common[-1]), "not that of its classes")
+  refuse(with("cross", t(effects$cross)), "not that of its classes")
+  refuse(with("cov", replace(effects$cov, 2, 1e6)), "covariance that is none")
+  refuse(with("cov", replace(full$effects$cov, 2, 1e6), full), "covariance that is none")
+  refuse(with("effect", effects$effect[, -1]), "not that of its classes")
+  lost <- fit
+  lost$effects["own"] <- NULL
+  refuse(lost, "not complete")
+  plain <- shared_gp(d$scores, d$labels)
+  plain["slope_cross"] <- list(NULL)
+  refuse(plain, "slope_cross")
+})

@@ -78,6 +78,7 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
   check_dots_empty(...)
   base_size <- check_number(base_size, "base_size", 1, 100)
   table <- object$differences
+  lost <- sum(!is.finite(table$difference))
   table <- table[is.finite(table$difference), , drop = FALSE]
   if (!nrow(table)) {
     stop_input("object", "has no differences that could be drawn", "Compare at least two forecasts with finite scores.")
@@ -110,7 +111,9 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
     labs(x = wrap_words(title, width = 40), y = NULL,
       caption = wrap_words(say_level(object$conf_level), " intervals, paired", if (!is.null(object$groups)) {
         ", robust within groups"
-      }, "; smaller scores are better.")) +
+      }, "; smaller scores are better.", if (lost) {
+        paste0(" ", say_count(lost, "difference"), " of infinite or undefined scores ", if (lost == 1) "is" else "are", " left out.")
+      })) +
     picture_theme(base_size) +
     ggplot2::theme(legend.position = "top", legend.justification = "left",
       panel.grid.major.y = ggplot2::element_blank())

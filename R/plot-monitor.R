@@ -30,7 +30,8 @@ autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "relia
 plot_evidence <- function(monitor) {
   path <- monitor$path
   names <- c("mean", monitor$alternatives)
-  ceiling <- log(1e12) # beyond that nobody needs to know; infinite values end there too
+  ceiling <- log(1e12) # beyond that nobody needs to know; infinite values end there too, and the caption says so
+  beyond <- any(abs(path[, -(1:3)]) > ceiling)
   table <- data.frame(
     look = rep(seq_len(nrow(path)), length(names)), run = rep(path[, 1], length(names)),
     alternative = factor(rep(names, each = nrow(path)), names),
@@ -49,7 +50,7 @@ plot_evidence <- function(monitor) {
     scale_periods(breaks, monitor$period[path[breaks, 2]]) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
       caption = wrap_words("Evidence against calibration, by alternative and in the mean. Red: alarm, at an e-value of ",
-        format(1 / monitor$level), "."))
+        format(1 / monitor$level), ".", if (beyond) " Values beyond 1e-12 and 1e12 are drawn there."))
 }
 
 #' Periods below a picture: names that would overlap are left out

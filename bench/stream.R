@@ -1,47 +1,61 @@
-# Rscript bench/stream.R [ORDERS]: update() of calib_gp() batch by batch against fits of all rows so far: log loss on
+# Rscript bench/stream.R [ORDERS] [SET ...]: update() of calib_gp() batch by batch against fits of all rows so far: log loss on
 # held-out rows at batches 5, 10, 15 and 20 of 100 rows, how far orders of the batches are apart, and the time of an
-# update as a share of that of the fit of all rows. Data as bench/gp-data.R. Results in bench/results/stream.md.
+# update as a share of that of the fit of all rows; default fits and class_effects = "none". Batches of 50 and 200 with
+# GPCALIB_BATCH. Data as bench/gp-data.R. What is through is kept in bench/results/stream.csv; results in bench/results/stream.md.
 
 library(gpcalib)
-orders <- as.integer(c(commandArgs(TRUE), 2)[1])
+words <- commandArgs(TRUE)
+orders <- as.integer(c(words, 5)[1])
 folder <- Sys.getenv("GPCALIB_DATA", "../shared/data")
-sets <- c("cifar10_wrn16_4", "imdb", "hpc_cv", "kitti7_randomforest", "mnist_randomforest", "nba538", "satellite_lda",
-  "newsgroups20")
-out <- c("# Streaming against fits of all rows", "", sprintf(
-  "%s, R %s; `Rscript bench/stream.R %d`. 100 rows a batch, %d orders, class_effects = \"none\".", Sys.Date(),
-  getRversion(), orders, orders), "", paste("| data | log loss of the fit of all 20 batches | streaming less that, at batch 5 | 10 | 15 | 20",
-  "| largest of these | last batch alone, less it | orders apart (log loss) | update / fit of all (time) |"), paste0("|", strrep("---|", 10)))
-for (name in sets) {
+size <- as.integer(Sys.getenv("GPCALIB_BATCH", "100"))
+kept <- "bench/results/stream.csv"
+sets <- if (length(words) > 1) words[-1] else c("cifar10_wrn16_4", "imdb", "hpc_cv", "kitti7_randomforest", "mnist_randomforest", "nba538",
+  "satellite_lda", "newsgroups20")
+
+run <- function(name, effects, order_number) {
   d <- readRDS(file.path(folder, paste0(name, ".rds")))
   labels <- factor(d$labels, levels = seq_len(ncol(d$scores)))
   set.seed(17)
   rows <- sample(nrow(d$scores))
-  n <- min(2000, 100 * (length(rows) %/% 200))
-  test <- head(rows[-seq_len(n)], 4000)
-  loss <- function(fit) log_loss(predict(fit, d$scores[test, ]), labels[test])
-  fit_rows <- function(r) suppressWarnings(calib_gp(d$scores[r, ], labels[r], class_effects = "none"))
-  results <- lapply(seq_len(orders), function(o) {
-    order <- if (o == 1) rows[seq_len(n)] else sample(rows[seq_len(n)])
-    fit <- fit_rows(order[1:100])
-    took <- 0
-    gaps <- c()
-    for (b in 2:(n / 100)) {
-      r <- order[100 * (b - 1) + 1:100]
-      took <- took + system.time(fit <- suppressWarnings(update(fit, d$scores[r, ], labels[r])))[["user.self"]]
-      if (b %% 5 == 0) {
-        time <- system.time(whole <- fit_rows(order[seq_len(100 * b)]))[["user.self"]]
-        gaps <- c(gaps, loss(fit) - loss(whole))
-      }
+  n <- min(2000, 200 * (length(rows) %/% 400))
+  test <- utils::head(rows[-seq_len(n)], 4000)
+  loss <- function(fit) log_loss(suppressWarnings(predict(fit, d$scores[test, ])), labels[test])
+  fit_rows <- function(r) suppressWarnings(calib_gp(d$scores[r, ], labels[r], class_effects = effects, integrate = FALSE))
+  set.seed(order_number)
+  order <- if (order_number == 1) rows[seq_len(n)] else sample(rows[seq_len(n)])
+  fit <- fit_rows(order[seq_len(size)])
+  took <- 0
+  out <- NULL
+  for (b in 2:(n / size)) {
+    r <- order[size * (b - 1) + seq_len(size)]
+    took <- took + system.time(fit <- suppressWarnings(update(fit, d$scores[r, ], labels[r])))[["user.self"]]
+    if ((size * b) %% 500 == 0 && b >= 5 || b == n / size) {
+      time <- system.time(whole <- fit_rows(order[seq_len(size * b)]))[["user.self"]]
+      out <- rbind(out, data.frame(rows = size * b, stream = loss(fit), all = loss(whole), ratio = took / (b - 1) / time))
     }
-    list(gaps = c(gaps, rep(NA, 4))[1:4], all = loss(whole), own = loss(fit), last = loss(fit_rows(r)) - loss(whole),
-      ratio = took / (n / 100 - 1) / time)
-  })
-  gaps <- do.call(rbind, lapply(results, `[[`, "gaps"))
-  own <- vapply(results, `[[`, 0, "own")
-  say <- function(x) paste(ifelse(is.na(x), "-", sprintf("%.4f", x)), collapse = " | ")
-  out <- c(out, sprintf("| %s | %s | %s | %s | %s | %s | %.2f |", name, say(mean(vapply(results, `[[`, 0, "all"))),
-    say(colMeans(gaps)), say(max(gaps, na.rm = TRUE)), say(mean(vapply(results, `[[`, 0, "last"))), say(diff(range(own))),
-    mean(vapply(results, `[[`, 0, "ratio"))))
-  cat(tail(out, 1), "\n")
-  writeLines(out, "bench/results/stream.md")
+  }
+  cbind(data = name, effects = effects, batch = size, order = order_number, out, last = loss(fit_rows(r)))
 }
+
+found <- if (file.exists(kept)) utils::read.csv(kept)
+for (name in sets) for (effects in c("auto", "none")) for (o in seq_len(orders)) {
+  if (any(found$data == name & found$effects == effects & found$order == o & found$batch == size)) next
+  new <- run(name, effects, o)
+  new[c("stream", "all", "ratio", "last")] <- lapply(new[c("stream", "all", "ratio", "last")], signif, 6)
+  found <- rbind(found, new)
+  utils::write.csv(found, kept, row.names = FALSE, quote = FALSE)
+}
+
+say <- function(x) sprintf("%+.4f", x)
+lines <- c("| data | effects | batch | orders | log loss of the fit of all rows | streaming less that: mean, 500 rows | all rows | largest | last batch alone, less it | orders apart | update / fit of all (time) |",
+  paste0("|", strrep("---|", 11)))
+for (part in split(found, list(found$data, found$effects, found$batch), drop = TRUE)) {
+  gap <- part$stream - part$all
+  end <- part$rows == max(part$rows)
+  lines <- c(lines, sprintf("| %s | %s | %d | %d | %.4f | %s | %s | %s | %s | %.4f | %.2f |", part$data[1], part$effects[1], part$batch[1],
+    length(unique(part$order)), mean(part$all[end]), if (any(part$rows == 500)) say(mean(gap[part$rows == 500])) else "-",
+    say(mean(gap[end])), say(max(gap)), say(mean((part$last - part$all)[end])), diff(range(part$stream[end])), mean(part$ratio[end])))
+}
+writeLines(c("# Streaming against fits of all rows", "", sprintf(
+  "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE) with its default effects (auto) and without (none).", Sys.Date(), getRversion()),
+  "The first batch is fitted, the others are taken in by update(). From 500 rows on.", "", lines), "bench/results/stream.md")

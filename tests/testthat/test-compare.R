@@ -192,6 +192,9 @@ test_that("pictures draw what the tables hold", {
   one <- compare_forecasts(list(p2, other), factor(rep(1, 300), levels = 0:1))
   expect_silent(ggplot2::ggplot_build(plot_mcbdsc(one)))
   expect_error(autoplot(compare_forecasts(p2, y2)), "no differences", class = "gpcalib_error_input")
+  sure <- list(a = rep(c(0, 0.5), c(1, 29)), b = rep(0.6, 30), c = rep(0.3, 30)) # a label of probability 0
+  lost <- suppressWarnings(compare_forecasts(sure, rep(c(TRUE, FALSE), 15)))
+  expect_match(gsub("\\s+", " ", autoplot(lost)$labels$caption), "2 differences of infinite or undefined scores are left out")
 })
 
 test_that("Murphy curves are means of elementary scores, with their jumps", {

@@ -179,4 +179,7 @@ test_that("what is infinite is left out of the picture, and that is said", {
   m <- calib_monitor(c(0.2, 0.4, 0.7, 0.6), c(0, 1, 1, 0), period = c("a", "a", "b", "b"))
   expect_no_match(paste0("", autoplot(m, "evidence")$labels$caption), "left out")
   expect_match(autoplot(m, "evidence")$labels$caption, "e-value\\s+of 20")
+  sure <- calib_monitor(rep(0.001, 400), rep(c(TRUE, FALSE), 200)) # evidence beyond what is drawn
+  expect_match(autoplot(sure)$labels$caption, "beyond 1e-12\\s+and\\s+1e12")
+  expect_no_match(autoplot(calib_monitor(rep(0.5, 40), rep(c(TRUE, FALSE), 20)))$labels$caption, "beyond")
 })

@@ -9,7 +9,8 @@
 #' # What is exact, and what is not
 #' * [calib_none()] has nothing to learn, and [calib_histogram()] with bins of equal width is exact: sums
 #'   suffice. (The edges of bins of equal mass stay as they were.)
-#' * [calib_temperature()], [calib_platt()] and [calib_beta()]: the log-likelihood of the old rows is replaced by
+#' * [calib_temperature()], [calib_platt()], [calib_beta()], [calib_vector()] and [calib_matrix()] (the last two with up to 120 parameters: 60 and 10
+#'   classes): the log-likelihood of the old rows is replaced by
 #'   its expansion to second order at the old estimate, a Gaussian prior for the new one (Laplace's
 #'   approximation). For many rows that is as good as a new fit. Platt's and beta calibration have raw targets for the new rows.
 #' * [calib_gp()]: the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to 40 fixed scores
@@ -21,7 +22,7 @@
 #' * Offsets of more than 26 classes stay as they were fitted; the map that the classes share is updated. Fits with more than 400
 #'   effects of single classes (matrix effects of more than 20 classes) cannot be updated.
 #' * A fit with `monotone = TRUE` keeps its promise. `order_cost` adds up over the batches.
-#' * [calib_isotonic()], [calib_bbq()] and the other methods cannot be updated. Fit those again on old and new rows.
+#' * [calib_isotonic()], [calib_bbq()] and [calib_cv()] cannot be updated, and say so. Fit those again on old and new rows.
 #'
 #' @param object A calibrator.
 #' @param scores,labels,weights The new rows, as in fitting: the same classes, the same kind of scores. A single

@@ -384,7 +384,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
   unpack_hee(joint, &t, pass->hee);
   pass->trace = trace_hs(joint, point, a, pass);
   pass->rho_v = gpc_dot(g, rho, pass->v);
-  if (joint->site) { /* eq. (O3): its traces are what it adds to those of the rows */
+  if (joint->site) { /* eq. (O4): its traces are what it adds to those of the rows */
     const double own = pass->trace + pass->rho_v;
     pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
     pass->trace = trace_hs(joint, point, a, pass);

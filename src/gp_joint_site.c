@@ -19,7 +19,7 @@ double gpc_joint_site_add(const gpc_joint_site *site, size_t g, const double *ef
       bend += h[j] * (pass->psi[first + j] - site->psi[j]);
     for (size_t j = 0; j < e; j++)
       bend += h[p + j] * (effect[j] - site->effect[j]);
-    sum += d * (site->b[i] - 0.5 * bend); /* eq. (O3) */
+    sum += d * (site->b[i] - 0.5 * bend); /* eq. (O4) */
     if (i < p) {
       pass->gc[first + i] += site->b[i] - bend;
       pass->v[first + i] += site->v[i];

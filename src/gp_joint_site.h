@@ -1,5 +1,5 @@
 /* gp_joint_site.h: rows that a fit with effects of the classes has seen before, without
- * the rows: gp_stream.h for (psi, e) together, eq. (O3):
+ * the rows: gp_stream.h for (psi, e) together, eq. (O4):
  *
  *   data(psi, e) = loss + b'd - 1/2 d'H d - 1/2 tr(H S) - 1/2 rho'v,
  *   d = (psi(knots) - psi0, e - e0)

@@ -106,6 +106,8 @@ SEXP r_linear_predict(SEXP z, SEXP floor, SEXP offset, SEXP weights);
 SEXP r_laplace_temperature(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta0,
                            SEXP precision);
 SEXP r_laplace_logistic(SEXP x, SEXP targets, SEXP weights, SEXP m0, SEXP p0);
+SEXP r_laplace_softmax(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP matrix, SEXP m0,
+                       SEXP p0);
 /* r_venn.c */
 SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights);
 
@@ -186,6 +188,7 @@ static const R_CallMethodDef calls[] = {
     CALL(monitor_sums, 6),
     CALL(laplace_temperature, 6),
     CALL(laplace_logistic, 5),
+    CALL(laplace_softmax, 7),
     CALL(venn_fit, 4),
     {NULL, NULL, 0},
 };

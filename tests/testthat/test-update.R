@@ -138,3 +138,42 @@ test_that("counts of rows may pass the largest integer", {
   expect_identical(add_count(5L, 3L), 8L)
   expect_identical(add_count(.Machine$integer.max, 10L), .Machine$integer.max + 10)
 })
+
+test_that("vector and matrix scaling: the maximum of the written-out approximation, close to a fit of all rows", {
+  d <- with_seed(50, mixed_data(1500, 3))
+  one <- 1:500
+  for (make in list(calib_vector, calib_matrix)) {
+    fit <- make(d$scores[one, ], d$labels[one])
+    full <- fit$method == "matrix"
+    new <- update(fit, d$scores[501:1000, ], d$labels[501:1000], forget = 0.25)
+    old <- c(fit$offset, fit$weights)
+    cov <- lower_matrix(fit$covariance)
+    e <- eigen(cov, symmetric = TRUE)
+    keep <- e$values > 1e-8 * e$values[1]
+    precision <- e$vectors[, keep] %*% diag(1 / e$values[keep]) %*% t(e$vectors[, keep])
+    u <- d$scores[501:1000, ] - rowMeans(d$scores[501:1000, ])
+    goal <- function(theta) {
+      f <- if (full) u %*% t(matrix(theta[-(1:3)], 3)) else u * rep(theta[4:6], each = 500)
+      f <- f + rep(theta[1:3], each = 500)
+      sum(f[cbind(1:500, as.integer(d$labels[501:1000]))] - log(rowSums(exp(f)))) -
+        0.75 / 2 * drop(t(theta - old) %*% precision %*% (theta - old))
+    }
+    theta <- unname(c(new$offset, new$weights))
+    slope <- vapply(seq_along(theta), function(i) {
+      h <- replace(0 * theta, i, 1e-4)
+      (goal(theta + h) - goal(theta - h)) / 2e-4
+    }, 0)
+    expect_lt(max(abs(slope)), 1e-3)
+    expect_gt(max(abs(theta - old)), 0.01)
+    new <- update(fit, d$scores[501:1500, ], d$labels[501:1500])
+    whole <- make(d$scores, d$labels)
+    loss <- function(object) log_loss(predict(object, d$scores), d$labels)
+    expect_lt(loss(new) - loss(whole), 5e-4)
+    expect_gt(loss(fit) - loss(whole), loss(new) - loss(whole))
+    expect_lt(max(abs(new$std_error / whole$std_error - 1)), 0.2)
+    expect_s3_class(update(new, d$scores[1, , drop = FALSE], d$labels[1]), class(new)[1])
+    expect_equal(predict(update(fit, d$scores, d$labels, forget = 1), d$scores), predict(whole, d$scores))
+  }
+  many <- with_seed(51, mixed_data(400, 12))
+  expect_error(update(calib_matrix(many$scores, many$labels), many$scores, many$labels), "parameters", class = "gpcalib_error_input")
+})

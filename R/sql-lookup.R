@@ -3,8 +3,8 @@
 most_pieces <- 1000 # of one map as CASE expressions,
 most_pieces_mssql <- 500 # whose SQL Server nests ten at most,
 most_pieces_all <- 20000 # and of all maps
-bucket_size <- 64
-most_buckets <- 32
+bucket_size <- 8
+most_buckets <- 256
 most_joins <- 20 # of one step: SQLite joins up to 64 tables
 
 lookup_columns <- c("gpcalib_map", "gpcalib_bucket", "gpcalib_low", "gpcalib_high", "gpcalib_base", "gpcalib_at",
@@ -40,7 +40,7 @@ sql_lookup <- function(object, d, lookup, name = "gpcalib_steps") {
 }
 
 #' Which pieces begin a bucket, by which the rows of the table are found: an equality, which a database can hash. About
-#' 64 pieces each, 32 buckets at most
+#' 8 pieces each, 256 buckets at most
 #' @noRd
 bucket_starts <- function(pieces) {
   count <- min(most_buckets, ceiling(pieces / bucket_size))

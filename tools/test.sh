@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/test.sh: the C tests, then the R tests. Ends with `N passed, N failed, N skipped`
+# tools/test.sh: the C tests, the R tests, and the comparison with PostgreSQL where a server is installed. Ends with `N passed, N failed, N skipped`
 # for both together, also left in .build/test-counts; the status is non-zero if anything
 # failed. Each suite has to hold at least one test. A suite that cannot be built or that
 # breaks down counts as a failure.
@@ -85,5 +85,28 @@ say "R tests: $p passed, $f failed, $s skipped, $w warnings"
 passed=$((passed + p))
 failed=$((failed + f))
 skipped=$((skipped + s))
+
+# ---- PostgreSQL, where a server is installed -------------------------------------------
+
+if [ "$f" -eq 0 ]; then
+  with_lib timeout 300 sh tools/postgres.sh Rscript bench/stress/database.R short > "$BUILD/postgres.log" 2>&1 < /dev/null
+  status=$?
+  line=$(grep -E '^PostgreSQL: [0-9]+ passed, [0-9]+ failed$' "$BUILD/postgres.log" | tail -n 1)
+  p=0 f=0
+  if [ $status -eq 77 ]; then
+    skipped=$((skipped + 1))
+    say "PostgreSQL: skipped ($(tail -n 1 "$BUILD/postgres.log" | sed 's/^\* //'))"
+  else
+    p=$(echo "$line" | sed -E 's/.*: ([0-9]+) passed.*/\1/')
+    f=$(echo "$line" | sed -E 's/.*, ([0-9]+) failed$/\1/')
+    if [ -z "$line" ] || { [ $status -ne 0 ] && [ "$f" -eq 0 ]; }; then
+      p=0 f=1
+    fi
+    [ "$f" -eq 0 ] || cat "$BUILD/postgres.log"
+    say "PostgreSQL: $p passed, $f failed"
+  fi
+  passed=$((passed + p))
+  failed=$((failed + f))
+fi
 echo "$passed passed, $failed failed, $skipped skipped" | tee "$BUILD/test-counts"
 [ "$failed" -eq 0 ]

@@ -4,6 +4,10 @@
 #' becomes a one-column matrix.
 #' @noRd
 as_score_matrix <- function(x, arg) {
+  if (is_lazy(x)) {
+    stop_input(arg, "is a lazy table, whose rows are not in R", paste0("Collect the rows first. Lazy tables are for augment(), calib_sums(), ",
+      "calib_metrics(), reliability_table(), calib_validate() and calib_counts(), to which calibrators can be fitted."))
+  }
   if (is.data.frame(x)) {
     bad <- names(x)[!vapply(x, function(col) is.numeric(col) && is.null(dim(col)), NA)]
     if (length(bad)) {

@@ -74,8 +74,8 @@ check_lazy_scores <- function(object, d, tbl, single) {
     " AS bad FROM ", lazy_from(tbl)))
   if (found$n == 0) return()
   if (found$odd > 0) {
-    stop_input("newdata", paste0("has NULL, or what is no number, in the scores of ", found$odd, " of ", found$n, " rows"),
-      "Filter these rows out, or pass check = FALSE, which gives them NULL.")
+    stop_input("newdata", paste0("has NULL, or what is no number, in the score columns (", say_values(single$columns), ") of ", found$odd,
+      " of ", found$n, " rows"), "Name other columns by `columns`, filter these rows out, or pass check = FALSE, which gives them NULL.")
   }
   if (found$bad > 0) {
     stop_input("newdata", paste0("has ", if (probs) {

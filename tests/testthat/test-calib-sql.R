@@ -156,6 +156,16 @@ test_that("a thousand classes", {
   }
   small <- nchar(calib_sql(fits[[1]], con = con)$query)
   expect_lt(small, 600 * k)
+  # maps of a thousand classes, as CASE and joined twenty at a time
+  p <- exp(x) / rowSums(exp(x))
+  DBI::dbWriteTable(con, "probs", data.frame(id = 1:30, p))
+  fit <- suppressWarnings(calib_histogram(p, d$y))
+  query <- calib_sql(fit, colnames(p), con, "probs", "id", lookup = "steps")
+  for (statement in query$lookup$statements) DBI::dbExecute(con, statement)
+  for (lookup in list(FALSE, "steps")) {
+    out <- as.data.frame(augment(fit, dplyr::tbl(con, "probs"), keep = "id", lookup = lookup))
+    expect_lt(max(abs(as.matrix(out[order(out$id), paste0(".pred_", colnames(p))]) - predict(fit, p))), 1e-14)
+  }
 })
 
 test_that("names that a database confuses or cuts are refused", {
@@ -207,6 +217,8 @@ test_that("a lazy table stays lazy, keeps its columns and can be augmented again
     tolerance = 1e-13)
   expect_equal(names(dplyr::collect(first)), c("id", "c1", "c2", "c3", "place", ".pred_c1", ".pred_c2", ".pred_c3", ".pred_class"))
   expect_error(augment(one, tbl, interval = TRUE), "lazy tables", class = "gpcalib_error_input")
+  expect_error(predict(one, tbl), "is a lazy table", class = "gpcalib_error_input")
+  expect_error(ece(tbl, 1:3), "is a lazy table.*calib_metrics", class = "gpcalib_error_input")
 })
 
 test_that("dialects: translations are what they were", {

@@ -1,8 +1,8 @@
 # predict(json.load(open(file)), row): probabilities of a row of scores, by a file of gpcalib's write_calibrator()
 from bisect import bisect_left, bisect_right
 from math import cosh, exp, inf, log
-def lse(x): return max(x) + log(sum(exp(v - max(x)) for v in x))
-def softmax(x): return (lambda top: [exp(v - top) for v in x])(lse(x))
+def lse(x): top = max(x); return top + log(sum(exp(v - top) for v in x))
+def softmax(x): total = lse(x); return [exp(v - total) for v in x]
 def expit(t): return 1 / (1 + exp(-t)) if t > -700 else 0.0
 def dot(a, b): return sum(u * v for u, v in zip(a, b))
 def line(x, y, t, beyond=0): # straight lines between points, a given slope beyond
@@ -25,14 +25,15 @@ def latent(f, k, x, v, u, e): # of class k
 def predict(fit, z):
     f, logits, K = fit["formula"], fit["input"] == "logits", len(z)
     p = softmax(z) if logits else [min(max(v, 0), 1) for v in z]
-    if not abs(sum(p) - 1) < 1e-10: p = [v / sum(p) for v in p]
+    if abs(sum(p) - 1) > 1e-10: total = sum(p); p = [v / total for v in p]
     if fit["method"] == "none": return p
     if "floor" in f: # softmax of latent values
         x = [max(v, f["floor"]) if f["mean"] == "log" else log(max(v, f["floor"])) for v in p] if f["floor"] else z
-        if f["center"]: x = [t - sum(x) / K for t in x]
+        if f["center"]: mean = sum(x) / K; x = [t - mean for t in x]
         v = [min(max(t, f["limits"][0]), f["limits"][1]) for t in x] if "limits" in f else x
         u, e = softmax([f.get("steep", 0) * t for t in v]), 2 * log(cosh(f.get("steep", 0) * (v[1] - v[0]) / 2))
         return softmax([latent(f, k, x, v, u, e) for k in range(K)])
     s = [z[k] - lse(z[:k] + z[k+1:]) if logits else log(q / (1 - q)) if 0 < q < 1 else inf * (q - 0.5) for k, q in enumerate(p)]
     v = [one_map(f, j if K > 2 else 0, p[j], s[j]) for j in (range(K) if K > 2 else [1])]
-    return [1 - v[0], v[0]] if K == 2 else [t / sum(v) for t in v] if sum(v) > 0 else p
+    total = sum(v)
+    return [1 - total, total] if K == 2 else [t / total for t in v] if total > 0 else p

@@ -2,10 +2,11 @@
 #include "gp_basis.h"
 #include "fastexp.h"
 #include "linalg.h"
+#include "simd.h"
 
 /* eq. (2): k [n] := s2 exp(-(z - w)^2 / (2 l^2)), without noise. */
-static void kernel_column(size_t n, const double *z, double w, gpc_hyper hyper,
-                          double *k) {
+GPC_WIDE static void kernel_column(size_t n, const double *z, double w, gpc_hyper hyper,
+                                   double *k) {
   const double scale = -0.5 / (hyper.l * hyper.l), s2 = hyper.s2;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 size_t gpc_inner_work(size_t g, size_t m) {
-  return 4 * g * m + 6 * g + 5 * m * m + (m + 1) * (m + 1) + 2 * (m + 1) + 2 * m;
+  return 5 * g * m + 6 * g + 5 * m * m + (m + 1) * (m + 1) + 2 * (m + 1) + 2 * m;
 }
 
 static double *take(double **block, size_t n) {
@@ -23,6 +23,7 @@ void gpc_inner_carve(size_t g, size_t m, double *block, gpc_inner *t) {
   t->rho = take(&block, g);
   t->wa = take(&block, g * (m + 1));
   t->va = take(&block, g * m);
+  t->sa = take(&block, g * m);
   t->h = take(&block, m * m);
   t->hinv = take(&block, m * m);
   t->hfull = take(&block, m * m);
@@ -43,19 +44,26 @@ void gpc_inner_carve(size_t g, size_t m, double *block, gpc_inner *t) {
 static gpc_status factor_h(const gpc_surrogate *sur, const double *a, const double *va,
                            double *hfull, double *h) {
   const size_t m = sur->m;
-  gpc_gemm(1, 0, m, m, sur->g, 1.0, a, va, 0.0, h);
+  gpc_gram(m, sur->g, a, va, h);
   gpc_prior_add_precision(&sur->prior, m, h, NULL);
   if (hfull)
     memcpy(hfull, h, m * m * sizeof(double));
   return gpc_chol(m, 0.0, h);
 }
 
-/* -1/2 log|H| + 1/2 log|P0| - 1/2 rho'v. */
-static double uncertainty_terms(const gpc_surrogate *sur, const double *h,
-                                const double *rho) {
-  return -0.5 * (gpc_chol_logdet(sur->m, h) -
-                 (sur->prior.p0 ? sur->prior.p0_logdet : 0.0)) -
-         0.5 * gpc_dot(sur->g, rho, sur->v);
+/* -1/2 log|H| + 1/2 log|P0| - 1/2 rho'v, rho_v = rho'v. */
+static double uncertainty_terms(const gpc_surrogate *sur, const double *h, double rho_v) {
+  return -0.5 *
+             (gpc_chol_logdet(sur->m, h) - (sur->prior.p0 ? sur->prior.p0_logdet : 0.0)) -
+         0.5 * rho_v;
+}
+
+/* rho'v; with vv by eq. (8), (s2 + sn2) sum v - tr(A'vv A). */
+static double residual_term(const gpc_surrogate *sur, const gpc_inner *t) {
+  const gpc_hyper hyper = t->basis.hyper;
+  return sur->vv
+             ? (hyper.s2 + hyper.sn2) * sur->v_sum - gpc_dot(sur->g * sur->m, t->a, t->sa)
+             : gpc_dot(sur->g, t->rho, sur->v);
 }
 
 /* Features at the point, V A and chol(H). */
@@ -69,8 +77,12 @@ static gpc_status set_features(const gpc_surrogate *sur, const gpc_params *point
     return status;
   gpc_basis_eval(&t->basis, g, sur->z, t->a, t->rho);
   gpc_symm(g, m, sur->w, t->a, t->wa);
+  if (sur->vv)
+    gpc_symm(g, m, sur->vv, t->a, t->sa);
   if (sur->cov == GPC_COV_FULL)
     memcpy(t->va, t->wa, g * m * sizeof(double));
+  else if (sur->vv)
+    memcpy(t->va, t->sa, g * m * sizeof(double));
   else
     for (size_t j = 0; j < m; j++)
       for (size_t i = 0; i < g; i++)
@@ -97,7 +109,7 @@ static gpc_status factor_lhs(size_t x, int with_slope, gpc_inner *t) {
       for (size_t i = j + 1; i < x; i++)
         lhs[i + x * j] = lhs[j + x * i];
     }
-    if (gpc_chol_keep(x, lhs) == GPC_OK)
+    if (gpc_chol_large(x, lhs) == GPC_OK)
       return GPC_OK;
   }
   return GPC_NOT_PD;
@@ -182,7 +194,7 @@ static gpc_status solve_mean(const gpc_surrogate *sur, int with_slope, gpc_inner
   if (wa == t->wa && sur->cov == GPC_COV_FULL) { /* it is H, whose factor is there */
     memcpy(t->hinv, t->hfull, m * m * sizeof(double));
   } else { /* t->hinv is free until the gradient */
-    gpc_gemm(1, 0, m, m, g, 1.0, t->a, wa, 0.0, t->hinv);
+    gpc_gram(m, g, t->a, wa, t->hinv);
     gpc_prior_add_precision(&sur->prior, m, t->hinv, NULL);
   }
   gpc_gemm(1, 0, m, 1, g, 1.0, t->a, target, 0.0, t->rhs);
@@ -235,7 +247,7 @@ gpc_status gpc_inner_solve(const gpc_surrogate *sur, gpc_inner *t, gpc_params *p
   damped(sur, t->d, t->wd);
   *value = gpc_dot(g, sur->b, t->d) - 0.5 * gpc_dot(g, t->d, t->wd) - /* eq. (20) */
            gpc_prior_quadratic(&sur->prior, m, point->q_mean, t->pull) +
-           uncertainty_terms(sur, t->h, t->rho);
+           uncertainty_terms(sur, t->h, residual_term(sur, t));
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
 }
 
@@ -245,12 +257,17 @@ void gpc_inner_gradient(const gpc_surrogate *sur, gpc_inner *t, const gpc_params
   gpc_gemm(0, 0, g, m, m, -1.0, t->va, t->hinv, 0.0, t->ga);
   for (size_t i = 0; i < g; i++) {
     t->wd[i] = sur->b[i] - t->wd[i];
-    t->grho[i] = -0.5 * sur->v[i];
+    t->grho[i] = sur->vv ? 0.0 : -0.5 * sur->v[i];
   }
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < g; i++)
       t->ga[i + g * j] += t->wd[i] * point->q_mean[j];
   gpc_basis_grad_zero(m, &t->grad);
+  if (sur->vv) { /* residual_term() */
+    t->grad.s2 = t->grad.sn2 = -0.5 * sur->v_sum;
+    for (size_t i = 0; i < g * m; i++)
+      t->ga[i] += t->sa[i];
+  }
   gpc_basis_grad_add(&t->basis, g, sur->z, t->a, t->ga, t->grho, t->row, &t->grad);
   gpc_basis_grad_finish(&t->basis, &t->grad);
 }
@@ -266,7 +283,7 @@ gpc_status gpc_inner_here(const gpc_surrogate *sur, const double *a, const doubl
   if (status != GPC_OK)
     return status;
   gpc_chol_inverse(sur->m, h, point->q_cov); /* eq. (14) */
-  *value = uncertainty_terms(sur, h, rho) -
+  *value = uncertainty_terms(sur, h, gpc_dot(sur->g, rho, sur->v)) -
            gpc_prior_quadratic(&sur->prior, sur->m, point->q_mean, pull);
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
 }

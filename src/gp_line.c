@@ -1,5 +1,6 @@
 /* gp_line.c: see gp_line.h. */
 #include "gp_line.h"
+#include "simd.h"
 
 #include <float.h>
 #include <math.h>
@@ -121,8 +122,8 @@ void gpc_line_coordinates(const gpc_line *line, size_t count, const double *z,
 /* The 12 nodes lie at v = +-1/2, ..., +-11/2 around the middle of the cell, so that with
  * t_q = v^2 - q^2 the weight of node +-q is C_q prod_{i != q} t_i (v +- q), up to sign:
  * eq. (23). */
-void gpc_line_weights(size_t count, const double *tau, size_t stride, int *first,
-                      double *wts) {
+GPC_WIDE void gpc_line_weights(size_t count, const double *tau, size_t stride, int *first,
+                               double *wts) {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
     double cell = gpc_line_cell(tau[i]);

@@ -5,6 +5,7 @@
 #ifndef GPC_GP_OPTIMISE_H
 #define GPC_GP_OPTIMISE_H
 
+#include "gp_reduce.h"
 #include "gp_secant.h"
 #include "gp_visit.h"
 
@@ -34,6 +35,7 @@ typedef struct {
   gpc_visit here, there;
   gpc_params candidate;
   gpc_secants secants;
+  gpc_reduce_room reduced; /* the surrogate on fewer points */
   gpc_buffer work;
   double *memory; /* of the surrogate's maximiser, from step to step */
   gpc_progress progress;

@@ -2,6 +2,7 @@
  * per score; cost proportional to the number of scores, whatever their range. */
 #include "fastexp.h"
 #include "gp_stats.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@ typedef struct {
   double *wts;         /* [k][12][ROWS] */
   double *phi, *e, *r; /* [k][ROWS] */
   gpc_gp_batch batch;
-  int *first;          /* [k][ROWS], stored in a stretch of doubles */
+  int *first; /* [k][ROWS], stored in a stretch of doubles */
 } chunk_work;
 
 static size_t chunk_doubles(size_t k, size_t g) {
@@ -36,8 +37,8 @@ static void carve(size_t k, size_t g, double *block, chunk_work *work) {
 }
 
 /* eq. (23): psi and r for class j of `rows` rows. */
-static void tabulate(size_t rows, const double *tau, const gpc_nodes *nodes,
-                     const gpc_gp_tables *tables, size_t j, chunk_work *work) {
+GPC_WIDE static void tabulate(size_t rows, const double *tau, const gpc_nodes *nodes,
+                              const gpc_gp_tables *tables, size_t j, chunk_work *work) {
   double *wts = work->wts + j * GPC_STENCIL * ROWS;
   double *phi = work->phi + j * ROWS, *r = work->r + j * ROWS;
   int *first = work->first + j * ROWS;
@@ -57,8 +58,9 @@ static void tabulate(size_t rows, const double *tau, const gpc_nodes *nodes,
 }
 
 /* Softmax of the rows in place: e becomes the probabilities. lse [rows]. */
-static void softmax_rows(const gpc_gp_data *data, const gpc_prior *prior, size_t first,
-                         size_t rows, chunk_work *work, double *lse) {
+GPC_WIDE static void softmax_rows(const gpc_gp_data *data, const gpc_prior *prior,
+                                  size_t first, size_t rows, chunk_work *work,
+                                  double *lse) {
   const size_t k = data->k;
   double top[ROWS], sum[ROWS];
   for (size_t i = 0; i < rows; i++) {
@@ -89,8 +91,9 @@ static void softmax_rows(const gpc_gp_data *data, const gpc_prior *prior, size_t
 }
 
 /* Spread row i's probabilities over the nodes and add it to the sums. */
-static void scatter_row(size_t k, size_t i, double w, const gpc_gp_tables *tables,
-                        chunk_work *work, gpc_gp_stats *stats) {
+GPC_WIDE static void scatter_row(size_t k, size_t i, double w,
+                                 const gpc_gp_tables *tables, chunk_work *work,
+                                 gpc_gp_stats *stats) {
   size_t from = tables->g, to = 0;
   double squares = 0.0, *row = gpc_gp_batch_row(&work->batch, tables->g);
   for (size_t j = 0; j < k; j++) {

@@ -2,6 +2,7 @@
  * that does not depend on the number of classes. */
 #include "fastexp.h"
 #include "gp_stats.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,9 +65,9 @@ static int interpolate(const gpc_nodes *nodes, const gpc_sparse_rows *rows,
   return 1;
 }
 
-static void tabulate(const gpc_prior *prior, const gpc_nodes *nodes,
-                     const gpc_sparse_rows *rows, const gpc_gp_tables *tables,
-                     fine_tables *t) {
+GPC_WIDE static void tabulate(const gpc_prior *prior, const gpc_nodes *nodes,
+                              const gpc_sparse_rows *rows, const gpc_gp_tables *tables,
+                              fine_tables *t) {
   const size_t fine = rows->line.g;
   memset(t->spread, 0, GPC_STENCIL * sizeof(double));
   for (size_t r = 1; r < nodes->fine_cells; r++) {
@@ -134,10 +135,10 @@ typedef struct {
   double *mass;       /* [line.g] a row's R E */
 } chunk_work;
 
-static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
-                     const gpc_sparse_rows *rows, const gpc_gp_tables *tables,
-                     const fine_tables *t, size_t n, chunk_work *work,
-                     gpc_gp_stats *stats) {
+GPC_WIDE static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
+                              const gpc_sparse_rows *rows, const gpc_gp_tables *tables,
+                              const fine_tables *t, size_t n, chunk_work *work,
+                              gpc_gp_stats *stats) {
   const int *run = rows->run + 2 * rows->run_at[n];
   const size_t runs = (size_t)rows->runs[n], fine_cells = nodes->fine_cells;
   const double *value = rows->value + rows->value_at[n];
@@ -147,10 +148,13 @@ static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
   for (size_t s = 0; s < runs; s++) { /* D_n = sum_g R_ng E_g */
     const double *e = t->e + run[2 * s], *er = t->er + run[2 * s];
     const size_t length = (size_t)run[2 * s + 1];
+    const double *r = value + at;
+    double *mass = work->mass + at;
+#pragma omp simd reduction(+ : sum, squares)
     for (size_t i = 0; i < length; i++) {
-      double r = value[at + i];
-      sum += work->mass[at + i] = r * e[i];
-      squares += r * er[i];
+      mass[i] = r[i] * e[i];
+      sum += mass[i];
+      squares += r[i] * er[i];
     }
     at += length;
   }
@@ -163,14 +167,17 @@ static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
     size_t beyond, node = place(nodes, rows, first, &beyond);
     const size_t begin = gpc_nodes_at(nodes, fine_cells > 1 ? node - GPC_LEFT : node);
     from = begin < from ? begin : from;
+    const double *r = value + at;
+    double *mass = work->mass + at, *row_squares = work->squares + first;
+#pragma omp simd
     for (size_t i = 0; i < length; i++) {
-      work->squares[first + i] += w_inv2 * value[at + i];
-      work->mass[at + i] *= inv;
+      row_squares[i] += w_inv2 * r[i];
+      mass[i] *= inv;
     }
     for (size_t i = 0; i < length;) { /* cell by cell of the nodes */
       const size_t count =
           fine_cells - beyond < length - i ? fine_cells - beyond : length - i;
-      spread_cell(nodes, t->spread, node, beyond, count, work->mass + at + i, row);
+      spread_cell(nodes, t->spread, node, beyond, count, mass + i, row);
       i += count;
       beyond += count;
       if (beyond == fine_cells) {

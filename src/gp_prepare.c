@@ -1,6 +1,7 @@
 /* gp_prepare.c: see gp_prepare.h. */
 #include "gp_prepare.h"
 #include "select.h"
+#include "simd.h"
 #include "softmax.h"
 
 #include <float.h>
@@ -22,8 +23,8 @@ static double reach(size_t n, double *x, double *most) {
   return bulk > median ? bulk : *most;
 }
 
-static void range_block(const gpc_gp_data *data, size_t first, size_t rows, double *shift,
-                        double *low, double *high) {
+GPC_WIDE static void range_block(const gpc_gp_data *data, size_t first, size_t rows,
+                                 double *shift, double *low, double *high) {
   const size_t n = data->n, k = data->k;
   const double floor = data->floor;
   double sum[GPC_BLOCK_MAX], lo[GPC_BLOCK_MAX], hi[GPC_BLOCK_MAX];

@@ -20,6 +20,16 @@ static gpc_surrogate surrogate_here(gpc_optimiser *o, double damping) {
   return sur;
 }
 
+/* The same on fewer points, to be asked often, at lengthscales around l and longer. */
+#define SHORTER 0.8
+#define SETTLED 0.05 /* nats promised by the last step */
+
+static gpc_surrogate reduced(gpc_optimiser *o, const gpc_surrogate *full, double l,
+                             const gpc_trust_box *box) {
+  return gpc_reduce(full, box->l_free ? fmax(SHORTER * l, box->l_low) : l,
+                    o->visitor->memory, &o->reduced);
+}
+
 #define LESS_PROCESS 0.3 /* of the variance: the line may be better still */
 
 /* Where the surrogate would rather have less variance, it may ask for none at all: a step
@@ -46,12 +56,18 @@ static void try_line(gpc_optimiser *o, const gpc_trust_box *box, const gpc_surro
 
 gpc_status gpc_propose_step(gpc_optimiser *o, const gpc_optimise_settings *settings,
                             const gpc_trust *how, int first) {
-  const gpc_surrogate sur = surrogate_here(o, how->damping);
+  const gpc_surrogate full = surrogate_here(o, how->damping);
   gpc_trust_box box = settings->box;
   box.radius = how->radius;
   box.to_line = how->refused == 0;
   box.memory = first ? NULL : o->memory;
   const size_t starts = first && settings->starts ? settings->starts : 1;
+  double shortest = o->here.at.hyper.l;
+  for (size_t s = 0; s < starts && first && settings->starts; s++)
+    shortest = fmin(shortest, settings->start_l[s]);
+  /* close to the optimum a few questions are all */
+  const gpc_surrogate sur =
+      !first && o->progress.promise < SETTLED ? full : reduced(o, &full, shortest, &box);
   gpc_status status = GPC_NOT_PD;
   double best = -INFINITY, value;
   if (starts > 1) { /* roughly, to be able to choose */
@@ -91,9 +107,11 @@ int gpc_propose_wants_look(const gpc_optimiser *o, const gpc_trust_box *box, int
 
 int gpc_propose_elsewhere(gpc_optimiser *o, const gpc_trust_box *limits, double tol,
                           int looks) {
-  const gpc_surrogate sur = surrogate_here(o, 0.0);
+  const gpc_surrogate full = surrogate_here(o, 0.0);
   const double shortest =
       fmax(limits->l_low, GPC_START_PER_L * gpc_node_distance(o->visitor, o->here.nodes));
+  const gpc_surrogate sur =
+      reduced(o, &full, limits->l_free ? shortest : o->here.at.hyper.l, limits);
   const double value_here = o->here.value;
   double best = value_here + (gpc_vanished(o) ? tol : o->progress.promise + WORTH_A_PASS),
          value;

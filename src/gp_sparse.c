@@ -1,5 +1,6 @@
 /* gp_sparse.c: see gp_sparse.h. */
 #include "gp_sparse.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #define MOMENTS GPC_STENCIL
 
 /* Coordinates of the scores of `rows` rows, row by row: tau [rows][k]. */
-static void coordinates(const gpc_gp_data *data, const gpc_line *line, size_t first,
-                        size_t rows, double *tau) {
+GPC_WIDE static void coordinates(const gpc_gp_data *data, const gpc_line *line,
+                                 size_t first, size_t rows, double *tau) {
   const size_t n = data->n, k = data->k;
   const double floor = data->floor;
   double shift[ROWS] = {0};
@@ -28,7 +29,7 @@ static void coordinates(const gpc_gp_data *data, const gpc_line *line, size_t fi
 
 /* Moments of a row's scores about the middles of the fine cells they lie in:
  * moment[cell][j] += v^j. */
-static void gather_moments(size_t k, const double *tau, double *moment) {
+GPC_WIDE static void gather_moments(size_t k, const double *tau, double *moment) {
   for (size_t j = 0; j < k; j++) {
     double cell = gpc_line_cell(tau[j]), v = tau[j] - cell - 0.5, y = v * v;
     double *at = moment + (size_t)cell * MOMENTS;
@@ -153,8 +154,9 @@ static void lay_out(const gpc_gp_data *data, double *work, gpc_sparse_rows *rows
 }
 
 /* Row i of a block: moments, then the nodes' weights from them. */
-static void fill_row(size_t k, const double *tau, double coef[MOMENTS][HALF],
-                     double *moment, double *dense, size_t row, gpc_sparse_rows *rows) {
+GPC_WIDE static void fill_row(size_t k, const double *tau, double coef[MOMENTS][HALF],
+                              double *moment, double *dense, size_t row,
+                              gpc_sparse_rows *rows) {
   const size_t g = rows->line.g;
   size_t length;
   gather_moments(k, tau, moment);

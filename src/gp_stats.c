@@ -1,6 +1,7 @@
 /* gp_stats.c: see gp_stats.h. */
 #include "gp_stats.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,7 +21,8 @@ void gpc_gp_stats_carve(size_t g, double *block, gpc_gp_stats *stats) {
   stats->q = stats->u + g;
 }
 
-void gpc_gp_stats_sum(size_t g, size_t chunks, double *block, gpc_gp_stats *stats) {
+GPC_WIDE void gpc_gp_stats_sum(size_t g, size_t chunks, double *block,
+                               gpc_gp_stats *stats) {
   const size_t size = gpc_gp_stats_size(g);
   for (size_t c = 1; c < chunks; c++)
     for (size_t i = 0; i < size; i++)
@@ -30,11 +32,13 @@ void gpc_gp_stats_sum(size_t g, size_t chunks, double *block, gpc_gp_stats *stat
   memcpy(stats->p, block + 2, (size - 2) * sizeof(double));
 }
 
-#define FEATURES 64 /* features summed at a time: their sums stay in registers and cache */
+#define FEATURES                                                                         \
+  64 /* features summed at a time: their sums stay in registers and cache */
 
 /* quad [GPC_BATCH] := abar'S abar = |sum_g p_g U'a_g|^2 of each row. */
-static void row_quadratics(const gpc_gp_tables *tables, const gpc_gp_batch *batch,
-                           size_t from, size_t to, double *quad) {
+GPC_WIDE static void row_quadratics(const gpc_gp_tables *tables,
+                                    const gpc_gp_batch *batch, size_t from, size_t to,
+                                    double *quad) {
   const size_t g = tables->g, m = tables->m;
   double sum[GPC_BATCH][FEATURES];
   for (size_t first = 0; first < m; first += FEATURES) {
@@ -58,8 +62,8 @@ static void row_quadratics(const gpc_gp_tables *tables, const gpc_gp_batch *batc
 }
 
 /* q += sum_r w_r p_r p_r' over the nodes [from, to), lower triangle. */
-static void add_outer(const gpc_gp_batch *batch, size_t g, size_t from, size_t to,
-                      double *q) {
+GPC_WIDE static void add_outer(const gpc_gp_batch *batch, size_t g, size_t from,
+                               size_t to, double *q) {
   const double *p0 = batch->p, *p1 = p0 + g, *p2 = p1 + g, *p3 = p2 + g;
   for (size_t j = from; j < to; j++) {
     double *column = q + j * g;
@@ -73,8 +77,8 @@ static void add_outer(const gpc_gp_batch *batch, size_t g, size_t from, size_t t
   }
 }
 
-void gpc_gp_batch_flush(const gpc_gp_tables *tables, gpc_gp_batch *batch,
-                        gpc_gp_stats *stats) {
+GPC_WIDE void gpc_gp_batch_flush(const gpc_gp_tables *tables, gpc_gp_batch *batch,
+                                 gpc_gp_stats *stats) {
   const size_t g = tables->g;
   size_t from = g, to = 0;
   double quad[GPC_BATCH] = {0};

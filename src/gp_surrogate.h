@@ -24,6 +24,9 @@ typedef struct {
   const double *b;    /* [g] */
   const double *w;    /* [g x g] symmetric, W */
   const double *v;    /* [g] */
+  const double *vv;   /* [g x g] takes diag(v)'s place on fewer points (gp_reduce.h), whose
+                         sum of v is v_sum; NULL: it does not */
+  double v_sum;
   const double *psi0; /* [g] */
   /* In d'W d, W + damping diag(mass) + E takes W's place, eq. (21): */
   const double *mass; /* [g] not negative, a bound for |b|: where W vanishes, softmaxes

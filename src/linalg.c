@@ -9,17 +9,12 @@
 #endif
 
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 
-gpc_status gpc_chol_keep(size_t m, double *a) {
-  int n = (int)m, info = 0;
-  F77_CALL(dpotrf)("L", &n, a, &n, &info FCONE);
-  return info == 0 && isfinite(a[m * m - 1]) ? GPC_OK : GPC_NOT_PD;
-}
-
 gpc_status gpc_chol(size_t m, double smallest, double *a) {
-  if (gpc_chol_keep(m, a) != GPC_OK)
+  if (gpc_chol_large(m, a) != GPC_OK)
     return GPC_NOT_PD;
   for (size_t j = 0; j < m; j++) {
     double pivot = a[j + m * j];
@@ -45,14 +40,6 @@ void gpc_chol_solve(size_t m, const double *chol, double *x) {
   trsm("L", "T", m, 1, m, chol, x);
 }
 
-void gpc_chol_inverse(size_t m, const double *chol, double *inv) {
-  int n = (int)m, info = 0;
-  for (size_t i = 0; i < m * m; i++)
-    inv[i] = chol[i];
-  F77_CALL(dpotri)("L", &n, inv, &n, &info FCONE);
-  gpc_symmetrise(m, inv);
-}
-
 double gpc_chol_logdet(size_t m, const double *chol) {
   double sum = 0.0;
   for (size_t j = 0; j < m; j++)
@@ -62,7 +49,8 @@ double gpc_chol_logdet(size_t m, const double *chol) {
 
 /* Four columns of c += those of a times x [4 x 4], x[i][j] from column i of a to column j
  * of c: n rows, columns `ld` apart in both. */
-static void add_four(size_t n, size_t ld, const double *a, double x[4][4], double *c) {
+GPC_WIDE static void add_four(size_t n, size_t ld, const double *a, double x[4][4],
+                              double *c) {
   const double *a0 = a, *a1 = a0 + ld, *a2 = a1 + ld, *a3 = a2 + ld;
   double *c0 = c, *c1 = c0 + ld, *c2 = c1 + ld, *c3 = c2 + ld;
   const double x00 = x[0][0], x01 = x[0][1], x02 = x[0][2], x03 = x[0][3];
@@ -80,8 +68,8 @@ static void add_four(size_t n, size_t ld, const double *a, double x[4][4], doubl
 }
 
 /* to [n] += sum_j x_j column j of a [n x m], x_j at x[j * step]. */
-static void add_weighted(size_t n, size_t m, const double *a, const double *x,
-                         size_t step, double alpha, double *to) {
+GPC_WIDE static void add_weighted(size_t n, size_t m, const double *a, const double *x,
+                                  size_t step, double alpha, double *to) {
   size_t j = 0;
   for (; j + 4 <= m; j += 4) {
     const double *a0 = a + j * n, *a1 = a0 + n, *a2 = a1 + n, *a3 = a2 + n;
@@ -123,11 +111,11 @@ static void add_columns(int tb, size_t n, size_t k, size_t m, double alpha,
 }
 
 /* c [n x k] += alpha a'b, a [m x n] and b [m x k] as stored: inner products of columns,
- * two by two. */
-static void add_products(size_t n, size_t k, size_t m, double alpha, const double *a,
-                         const double *b, double *c) {
+ * two by two; `lower`: only those on and below the diagonal (and some above it). */
+GPC_WIDE static void add_products(int lower, size_t n, size_t k, size_t m, double alpha,
+                                  const double *a, const double *b, double *c) {
   for (size_t q = 0; q < k; q += 2)
-    for (size_t p = 0; p < n; p += 2) {
+    for (size_t p = lower ? q : 0; p < n; p += 2) {
       const double *a0 = a + p * m, *a1 = p + 1 < n ? a0 + m : a0;
       const double *b0 = b + q * m, *b1 = q + 1 < k ? b0 + m : b0;
       double s00 = 0.0, s10 = 0.0, s01 = 0.0, s11 = 0.0;
@@ -148,7 +136,31 @@ static void add_products(size_t n, size_t k, size_t m, double alpha, const doubl
     }
 }
 
-static void scale_column(size_t n, double by, double *x) {
+#define PIECE 64 /* of a row, copied to lie in one stretch */
+
+/* c [n x k] += alpha a'b', a [m x n] and b [k x m] as stored. */
+GPC_WIDE static void add_rows(size_t n, size_t k, size_t m, double alpha, const double *a,
+                              const double *b, double *c) {
+  double piece[PIECE];
+  for (size_t first = 0; first < m; first += PIECE) {
+    const size_t count = m - first < PIECE ? m - first : PIECE;
+    for (size_t q = 0; q < k; q++) {
+      for (size_t i = 0; i < count; i++)
+        piece[i] = b[q + k * (first + i)];
+      for (size_t p = 0; p < n; p++)
+        c[p + n * q] += alpha * gpc_dot(count, a + first + p * m, piece);
+    }
+  }
+}
+
+void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c) {
+  for (size_t i = 0; i < n * n; i++)
+    c[i] = 0.0;
+  add_products(1, n, n, m, 1.0, a, b, c);
+  gpc_symmetrise(n, c);
+}
+
+GPC_WIDE static void scale_column(size_t n, double by, double *x) {
 #pragma omp simd
   for (size_t i = 0; i < n; i++)
     x[i] *= by;
@@ -163,25 +175,19 @@ void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x) {
 
 void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x) {
   for (size_t j = m; j-- > 0;) { /* x_j := (x_j - sum_{i>j} L_ij x_i) / L_jj */
-    add_weighted(n, m - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0,
-                 x + n * j);
+    add_weighted(n, m - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0, x + n * j);
     scale_column(n, 1.0 / chol[j + m * j], x + n * j);
   }
 }
 
 void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
               const double *b, double beta, double *c) {
-  if (ta && tb) { /* rare */
-    int rows = (int)n, cols = (int)k, inner = (int)m;
-    F77_CALL(dgemm)
-    ("T", "T", &rows, &cols, &inner, &alpha, a, &inner, b, &cols, &beta, c,
-     &rows FCONE FCONE);
-    return;
-  }
   for (size_t i = 0; i < n * k; i++)
     c[i] = beta == 0.0 ? 0.0 : beta * c[i];
-  if (ta)
-    add_products(n, k, m, alpha, a, b, c);
+  if (ta && tb)
+    add_rows(n, k, m, alpha, a, b, c);
+  else if (ta)
+    add_products(0, n, k, m, alpha, a, b, c);
   else
     add_columns(tb, n, k, m, alpha, a, b, c);
 }
@@ -191,7 +197,7 @@ void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {
 }
 
 /* Columns j .. j + count of the factor, once the columns before have been taken off. */
-static gpc_status factor_panel(size_t n, size_t j, size_t count, double *a) {
+GPC_WIDE static gpc_status factor_panel(size_t n, size_t j, size_t count, double *a) {
   for (size_t t = j; t < j + count; t++) {
     double *column = a + n * t;
     for (size_t s = j; s < t; s++) {
@@ -235,8 +241,8 @@ gpc_status gpc_chol_large(size_t n, double *a) {
 }
 
 /* Columns c .. c + count of L^-1, by forward substitution. */
-static void inverse_columns(size_t n, const double *chol, size_t c, size_t count,
-                            double *inv) {
+GPC_WIDE static void inverse_columns(size_t n, const double *chol, size_t c, size_t count,
+                                     double *inv) {
   double *x0 = inv + n * c, *x1 = x0 + n, *x2 = x1 + n, *x3 = x2 + n;
   for (size_t t = 0; t < count; t++)
     inv[c + t + n * (c + t)] = 1.0;
@@ -271,10 +277,22 @@ void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
     inverse_columns(n, chol, c, n - c < 4 ? n - c : 4, inv);
 }
 
-void gpc_inverse_from_lower(size_t n, const double *inv, double *s) {
+GPC_WIDE void gpc_inverse_from_lower(size_t n, const double *inv, double *s) {
   for (size_t j = 0; j < n; j++)
     for (size_t i = j; i < n; i++) /* both columns begin at row i */
       s[i + n * j] = s[j + n * i] = gpc_dot(n - i, inv + i + n * i, inv + i + n * j);
+}
+
+/* In place: column i of L^-1 is needed from row i on only, which leaves the upper triangle
+ * for the answer; its own diagonal is the last to go. */
+GPC_WIDE void gpc_chol_inverse(size_t n, const double *chol, double *inv) {
+  gpc_lower_inverse(n, chol, inv);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++)
+      inv[j + n * i] = gpc_dot(n - i, inv + i + n * i, inv + i + n * j);
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j + 1; i < n; i++)
+      inv[i + n * j] = inv[j + n * i];
 }
 
 void gpc_lower_solve(size_t n, const double *inv, double *work, double *x) {

@@ -10,12 +10,9 @@
  * GPC_NOT_PD when a pivot falls below `smallest`. */
 gpc_status gpc_chol(size_t m, double smallest, double *a);
 
-/* The same without touching the upper triangle; any positive pivot will do. */
-gpc_status gpc_chol_keep(size_t m, double *a);
-
-/* The same for larger matrices, a few hundred, faster: the lower triangle in place, what
- * is above untouched. GPC_NOT_PD when a pivot is not positive. */
-gpc_status gpc_chol_large(size_t n, double *a);
+/* The same, for a few columns or a few hundred, without touching the upper triangle; any
+ * positive pivot will do. */
+gpc_status gpc_chol_large(size_t m, double *a);
 
 /* inv [n x n] := L^-1, lower, zeros above, from the lower triangle of chol. */
 void gpc_lower_inverse(size_t n, const double *chol, double *inv);
@@ -46,6 +43,9 @@ double gpc_chol_logdet(size_t m, const double *chol);
  * are small. */
 void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
               const double *b, double beta, double *c);
+
+/* c [n x n] := a'b, a and b [m x n], where the product is known to be symmetric. */
+void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c);
 
 /* c [n x k] := a b with a [n x n] symmetric (both triangles) and b [n x k]. */
 void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c);

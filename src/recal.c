@@ -123,7 +123,7 @@ gpc_status gpc_coxrecal_fit(size_t n, size_t k, const double *z, const int *labe
       chol[a + a * active] += 1e-10 * largest + 1e-290;
     for (size_t a = 0; a < active; a++)
       trial[a] = step[a];
-    if (gpc_chol_keep(active, chol) != GPC_OK)
+    if (gpc_chol_large(active, chol) != GPC_OK)
       return GPC_NOT_PD;
     gpc_chol_solve(active, chol, step);
     double slope = 0.0;

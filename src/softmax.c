@@ -1,5 +1,6 @@
 /* softmax.c: see softmax.h. */
 #include "softmax.h"
+#include "simd.h"
 #include "fastexp.h"
 
 #include <math.h>
@@ -87,8 +88,8 @@ void gpc_log_softmax(size_t n, size_t k, const double *z, int threads, double *o
   }
 }
 
-static void max_mean_block(size_t rows, size_t n, size_t k, const double *z, double floor,
-                           double *top, double *mean) {
+GPC_WIDE static void max_mean_block(size_t rows, size_t n, size_t k, const double *z,
+                                    double floor, double *top, double *mean) {
   for (size_t i = 0; i < rows; i++)
     top[i] = mean[i] = above(z[i], floor);
   for (size_t j = 1; j < k; j++) {
@@ -138,9 +139,9 @@ void gpc_row_below(size_t n, size_t k, const double *z, double floor, int thread
   }
 }
 
-void gpc_softmax_moments(size_t rows, size_t n, size_t k, const double *z, double floor,
-                         double beta, const double *top, double *s0, double *s1,
-                         double *s2, double *s3) {
+GPC_WIDE void gpc_softmax_moments(size_t rows, size_t n, size_t k, const double *z,
+                                  double floor, double beta, const double *top,
+                                  double *s0, double *s1, double *s2, double *s3) {
   for (size_t i = 0; i < rows; i++)
     s0[i] = s1[i] = s2[i] = s3[i] = 0.0;
   for (size_t j = 0; j < k; j++) {

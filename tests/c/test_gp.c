@@ -3,6 +3,7 @@
  * differences. */
 #include "cmemory.h"
 #include "ctest.h"
+#include "gp_reduce.h"
 #include "gp_fit.h"
 #include "gp_prepare.h"
 #include "linalg.h"
@@ -536,6 +537,57 @@ static void test_surrogate_gradient(void) {
     }
 }
 
+/* A surrogate on fewer points: J as on all nodes, and a gradient that is its own. */
+static void test_reduced_surrogate(void) {
+  for (int cov = 0; cov < 2; cov++)
+    for (int hard = 0; hard < 2; hard++) {
+      set s = make_set(120, 4, GPC_MEAN_LINEAR, 1, 1);
+      const gpc_prior prior = {.mean = GPC_MEAN_LINEAR};
+      visited v;
+      make_visit(&s.data, &prior, (gpc_cov)cov, 3.0, &v);
+      gpc_surrogate sur = gpc_visit_surrogate(&v.visitor, &v.visit);
+      double *term = got(2 * sur.g), scale[2] = {3.0, -0.01};
+      for (size_t i = 0; i < sur.g; i++) { /* a term is a change of b */
+        term[i] = v.visit.b[i] / 30.0;
+        term[i + sur.g] = v.visit.stats.v[i] / 30.0;
+      }
+      if (hard) {
+        sur.terms = 2;
+        sur.term = term;
+        sur.scale = scale;
+      }
+      gpc_reduce_room room = {0};
+      const gpc_surrogate few = gpc_reduce(&sur, 2.9, &cmemory, &room);
+      CHECK(few.g < 0.75 * (double)sur.g);
+      gpc_params at = gpc_params_get(&cmemory, M);
+      double *work = got(gpc_surrogate_work(sur.g, M)), gx[M + 2], full_g[M + 2], none[M + 2],
+             value, full_value, up, down;
+      gpc_params_copy(&v.visit.at, &at);
+      for (double l = 3.0; l < 7.0; l *= 1.5) {
+        at.hyper.l = l;
+        CHECK(gpc_surrogate_value(&sur, work, &at, &full_value, full_g) == GPC_OK);
+        CHECK(gpc_surrogate_value(&few, work, &at, &value, gx) == GPC_OK);
+        CHECK_NEAR(value, full_value, 1e-6 * fmax(1.0, fabs(full_value)));
+        const double h = 1e-5;
+        for (size_t i = 0; i < M + 2; i++) {
+          double *x = i == 0 ? &at.hyper.s2 : i == 1 ? &at.hyper.l : at.inducing + i - 2;
+          const double here = *x, step = i < 2 ? h * here : h;
+          *x = here + step;
+          CHECK(gpc_surrogate_value(&few, work, &at, &up, none) == GPC_OK);
+          *x = here - step;
+          CHECK(gpc_surrogate_value(&few, work, &at, &down, none) == GPC_OK);
+          *x = here;
+          CHECK_NEAR(gx[i], (up - down) / (2.0 * h), 2e-5 * fmax(1.0, fabs(gx[i])));
+          CHECK_NEAR(gx[i], full_g[i], 1e-5 * fmax(1.0, fabs(gx[i])));
+        }
+      }
+      /* far too short a lengthscale: as it was */
+      CHECK(gpc_reduce(&sur, 0.01, &cmemory, &room).g == sur.g);
+      cmemory_end();
+      drop_set(s);
+    }
+}
+
 /* At the point of the visit J changes as the bound does: the gradient of the surrogate in
  * m, by the definition of the bound. */
 static void test_surrogate_meets_bound(void) {
@@ -796,6 +848,7 @@ int main(void) {
   test_trim();
   test_prior();
   test_surrogate_gradient();
+  test_reduced_surrogate();
   test_surrogate_meets_bound();
   test_move();
   test_direct_gradient();

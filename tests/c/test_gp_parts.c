@@ -66,7 +66,7 @@ static void test_cholesky(void) {
       CHECK(l[i + M * j] == 0.0);
 
   memcpy(back, a, sizeof a);
-  CHECK(gpc_chol_keep(M, back) == GPC_OK);
+  CHECK(gpc_chol_large(M, back) == GPC_OK);
   for (size_t j = 0; j < M; j++)
     for (size_t i = 0; i < M; i++)
       CHECK(back[i + M * j] == (i >= j ? l[i + M * j] : a[i + M * j]));
@@ -117,7 +117,7 @@ static void test_not_positive(void) {
   double bad[4] = {1.0, 2.0, 2.0, 1.0}, thin[4] = {1.0, 0.0, 0.0, 1e-10};
   double keep[4] = {1.0, 2.0, 2.0, 1.0}, nan[4] = {1.0, NAN, NAN, 1.0};
   CHECK(gpc_chol(2, 0.0, bad) == GPC_NOT_PD);
-  CHECK(gpc_chol_keep(2, keep) == GPC_NOT_PD);
+  CHECK(gpc_chol_large(2, keep) == GPC_NOT_PD);
   CHECK(gpc_chol(2, 0.0, nan) == GPC_NOT_PD);
   CHECK(gpc_chol(2, 1e-9, thin) == GPC_NOT_PD);
   thin[0] = 1.0;

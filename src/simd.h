@@ -1,0 +1,20 @@
+/* simd.h: wide instructions where the processor has them.
+ *
+ * R builds packages for the oldest processor of a kind. A function marked GPC_WIDE is
+ * compiled twice, the second time for vectors of four doubles and fused products, and the
+ * loader takes the one that the processor can run: gcc with glibc on x86-64 does so, and
+ * elsewhere the mark means nothing. Sums keep an order that threads do not change; between
+ * processors the last digits may differ. (Sanitizers would watch what runs before they are
+ * ready: not with them.) */
+#ifndef GPC_SIMD_H
+#define GPC_SIMD_H
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) && \
+    defined(__gnu_linux__) && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) &&    \
+    !defined(__SANITIZE_THREAD__)
+#define GPC_WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define GPC_WIDE
+#endif
+
+#endif

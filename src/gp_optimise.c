@@ -26,8 +26,10 @@ void gpc_optimiser_get(gpc_optimiser *optimiser, size_t m) {
  * has vanished, nodes that can show whether any lengthscale would bring it back. */
 static gpc_nodes *choose_nodes(gpc_optimiser *o, const gpc_trust_box *box) {
   const double l = o->there.at.hyper.l;
-  if (o->there.at.hyper.s2 < GPC_COLLAPSED && box->l_free)
-    return gpc_ruler_nodes(o->visitor->ruler, box->l_low / GPC_START_PER_L);
+  if (o->there.at.hyper.s2 < GPC_COLLAPSED && box->l_free) {
+    gpc_nodes *nodes = gpc_ruler_nodes(o->visitor->ruler, box->l_low / GPC_START_PER_L);
+    return nodes ? nodes : o->here.nodes;
+  }
   const double per_l = l / gpc_node_distance(o->visitor, o->here.nodes);
   if (per_l >= FEWEST_PER_L && per_l <= MOST_PER_L)
     return o->here.nodes;
@@ -224,8 +226,12 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
       return status;
     }
     o->there.nodes = choose_nodes(o, &settings->box);
-    if (!o->there.nodes)
-      return GPC_TOO_COARSE;
+    if (!o->there.nodes) { /* so short a lengthscale cannot be had */
+      restrain(&c.how, INFINITY);
+      if (c.how.refused > MOST_REFUSED)
+        return GPC_TOO_COARSE;
+      continue;
+    }
     if (!try_step(o, settings, tol, &c))
       break;
   }

@@ -70,6 +70,24 @@ static void interpolate(size_t g, size_t r, const size_t *pivot, double *chol,
   gpc_solve_rows_t(g, r, chol, factor);
 }
 
+#define STRAIGHT 1e-5 /* lengthscales by which a straight line may be missed */
+#define FAR 1e5 /* lengthscales: rounding of scores further out is no longer small */
+
+/* Scores far away from all others make a line a function of large norm: 1 if B [g x r]
+ * keeps the line z from one end to the other all the same. */
+static int keeps_line(size_t g, size_t r, const double *b, const size_t *pivot,
+                      const double *z, double l, double *missed) {
+  for (size_t i = 0; i < g; i++)
+    missed[i] = z[i];
+  for (size_t j = 0; j < r; j++)
+    for (size_t i = 0; i < g; i++)
+      missed[i] -= b[i + g * j] * z[pivot[j]];
+  for (size_t i = 0; i < g; i++)
+    if (!(fabs(missed[i]) <= STRAIGHT * l && fabs(z[i]) <= FAR * l))
+      return 0;
+  return 1;
+}
+
 gpc_surrogate gpc_reduce(const gpc_surrogate *full, double l, const gpc_memory *memory,
                          gpc_reduce_room *room) {
   const size_t g = full->g, most = (size_t)(WORTH * (double)g);
@@ -88,6 +106,8 @@ gpc_surrogate gpc_reduce(const gpc_surrogate *full, double l, const gpc_memory *
   double *z = vectors, *gradient = z + r, *psi0 = gradient + r, *mass = psi0 + r,
          *v = mass + r;
   interpolate(g, r, pivot, w, b);
+  if (!keeps_line(g, r, b, pivot, full->z, l, left))
+    return *full;
   for (size_t i = 0; i < r; i++) {
     z[i] = full->z[pivot[i]];
     psi0[i] = full->psi0[pivot[i]];

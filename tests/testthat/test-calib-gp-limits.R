@@ -69,8 +69,11 @@ test_that("a logit far below the others does not wipe them out", {
   }
   expect_error(predict(fit, new * 0 + 1e308), "too far", class = "gpcalib_error_input")
   # far above there is nothing to lose
-  d$scores[1, ] <- c(1e11, 1, 2, 3)
   d$labels[1] <- levels(d$labels)[1]
+  for (far in c(1e9, 3e10, 1e11)) {
+    d$scores[1, ] <- c(far, 1, 2, 3)
+    expect_error(suppressWarnings(calib_gp(d$scores, d$labels, class_effects = "none")), NA)
+  }
   expect_error(suppressWarnings(calib_gp(d$scores, d$labels)), NA)
 })
 

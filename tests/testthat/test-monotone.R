@@ -126,7 +126,7 @@ test_that("threads, permutations and files change nothing", {
   rows <- hard_logits(nodes_of(fit), 4, 300)
   quiet <- function(fit, ...) suppressWarnings(predict(fit, ...))
   p <- quiet(fit, rows)
-  expect_identical(quiet(fit, rows, threads = 3), p)
+  expect_identical(quiet(fit, rows, threads = 2), p)
   turn <- sample(nrow(rows))
   expect_identical(quiet(fit, rows[turn, ]), p[turn, ])
   expect_identical(quiet(fit, rows[1:7, ]), p[1:7, ])

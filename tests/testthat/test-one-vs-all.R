@@ -50,7 +50,7 @@ test_that("rows are probabilities, keep their names and order, whatever the thre
     expect_identical(predict(fit, named[7, , drop = FALSE]), v[7, , drop = FALSE], info = name)
     expect_identical(dim(predict(fit, new[0, ])), c(0L, 4L))
     expect_identical(predict(fit, new, "class"), factor(max.col(unname(v), "first"), levels = 1:4))
-    expect_identical(strip(methods[[name]](p, y, threads = 3)), strip(fit), info = name)
+    expect_identical(strip(methods[[name]](p, y, threads = 2)), strip(fit), info = name)
     expect_identical(predict(fit, named, threads = 2), v)
   }
 })

@@ -86,7 +86,7 @@ validation_verdict <- function(x) {
         if (slope$estimate < 1) "below" else "above", " 1.")
     }
   )
-  if (length(said)) paste(c(said, paste(shifting_methods, "can mend that.")), collapse = " ")
+  if (length(said)) paste(c(said, paste(shifting_methods, "can correct that.")), collapse = " ")
 }
 
 print_validations <- function(x, digits) {

@@ -167,5 +167,5 @@ test_that("probabilities that run against the event are said to, and no method i
   y <- rbinom(400, 1, p)
   v <- suppressWarnings(calib_validate(1 - p, y))
   expect_output(print(v), "run against the event")
-  expect_false(any(grepl("can mend", capture.output(print(v)))))
+  expect_false(any(grepl("can correct", capture.output(print(v)))))
 })

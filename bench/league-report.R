@@ -110,8 +110,12 @@ experiment_table <- function(means) {
     f <- function(x) sprintf("%.4f", x)
     data.frame(set = d$set[1], K = d$k[1], n = d$n[1], none = f(loss[["none"]]),
       temperature = f(loss[["temperature"]]), gp = f(loss[["gp"]]), gp_none = f(loss[["gp_none"]]),
-      gp_monotone = f(loss[["gp_monotone"]]), `best rival` = paste(best$method, f(best$log_loss)),
-      `best rival - gp` = sprintf("%+.4f (%.4f)", best$from_gp, best$se),
+      gp_monotone = f(loss[["gp_monotone"]]), `best rival` = if (nrow(best)) paste(best$method, f(best$log_loss)) else "",
+      `best rival - gp` = if (nrow(best)) {
+        paste0(sprintf("%+.4f", best$from_gp), if (is.finite(best$se)) sprintf(" (%.4f)", best$se))
+      } else {
+        ""
+      },
       `best of all` = paste(top$method, f(top$log_loss)), check.names = FALSE)
   })
   do.call(rbind, rows)
@@ -145,6 +149,16 @@ check_rivals <- function(folder) {
   table
 }
 
+# Methods that were not run everywhere where they could have been.
+say_absent <- function(means) {
+  experiments <- unique(means[c("set", "k", "n")])
+  lost <- vapply(names(methods), function(m) {
+    sum(vapply(experiments$k, function(k) takes_part(m, k), NA)) - sum(means$method == m)
+  }, 0)
+  lost <- lost[lost > 0]
+  if (length(lost)) paste0("Not run because it takes too long: ", paste0(names(lost), " in ", lost, collapse = ", "), " of the experiments.")
+}
+
 league_report <- function(cache, folder) {
   means <- league_means(league_cells(cache))
   everyone <- names(methods)
@@ -174,7 +188,7 @@ league_report <- function(cache, folder) {
     "## Three to a hundred classes", "", markdown_table(say_league(leagues$many)), "", markdown_table(duel_table(many, not_two)), "",
     "*Better* and *worse*: number of experiments; in brackets those with more than two standard errors, where there are several splits.", "",
     "## Every experiment: log loss", "", markdown_table(experiment_table(means)), "",
-    paste("Failures:", sum(means$failed), "of", sum(means$splits), "fits.")
+    paste("Failures:", sum(means$failed), "of", sum(means$splits), "fits.", say_absent(means))
   ))
   round_to <- function(x) if (is.double(x)) signif(x, 5) else x
   utils::write.csv(as.data.frame(lapply(means, round_to)), "bench/results/league.csv", row.names = FALSE, quote = FALSE)

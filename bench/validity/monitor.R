@@ -110,4 +110,6 @@ for (k in c(2, 10)) for (name in names(departures)) {
   add("| %d | %s | %s |", k, name, paste(cells, collapse = " | "))
   say("%s", tail(out, 1))
 }
+out <- c(out, "", paste("The comparison with the package epit, which tests forecasts by e-values too, was not made: on 2026-11-17 it is not among",
+  "the packages of CRAN."))
 writeLines(out, "bench/results/monitor.md")

@@ -1,6 +1,7 @@
 /* test_stream.c: the frozen quadratic (gp_stream.h) and Laplace's approximation
  * (laplace.h): values against definitions, gradients against differences. */
 #include "ctest.h"
+#include "gp_joint_site.h"
 #include "gp_stream.h"
 #include "laplace.h"
 
@@ -113,7 +114,60 @@ static void test_laplace(void) {
   CHECK_NEAR(h[2], 0.5, 0.0);
 }
 
+#define E 2
+
+/* The quadratic of knots and effects: gradient and curvature against differences. */
+static double joint_value(const gpc_joint_site *site, const double *psi,
+                          const double *effect, double *g, double *h) {
+  double gc[3] = {0}, ge[E] = {0}, hcc[9] = {0}, hce[3 * E] = {0}, hee[E * E] = {0},
+         v[3] = {0};
+  double copy[3];
+  memcpy(copy, psi, sizeof copy);
+  gpc_joint_pass pass = {
+      .psi = copy, .gc = gc, .ge = ge, .hcc = hcc, .hce = hce, .hee = hee, .v = v};
+  const double value = gpc_joint_site_add(site, 3, effect, &pass);
+  for (int i = 0; i < 4 && g; i++) /* the first node is no knot */
+    g[i] = i < 2 ? gc[1 + i] : ge[i - 2];
+  for (int i = 0; i < 4 && h; i++)
+    for (int j = 0; j < 4; j++)
+      h[i + 4 * j] = i < 2 && j < 2 ? hcc[1 + i + 3 * (1 + j)]
+                     : i < 2        ? hce[1 + i + 3 * (j - 2)]
+                     : j < 2        ? hce[1 + j + 3 * (i - 2)]
+                                    : hee[i - 2 + E * (j - 2)];
+  return value;
+}
+
+static void test_joint_site(void) {
+  const double psi0[2] = {0.3, -0.4}, e0[E] = {0.2, -0.1}, b[4] = {1, -2, 0.5, 0.7},
+               v[2] = {1, 2};
+  double h[16], g[4], got[16];
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 4; j++)
+      h[i + 4 * j] = (i == j ? 2.0 : 0.0) + 0.4 / (1 + i + j);
+  const gpc_joint_site site = {
+      .p = 2, .e = E, .loss = -3, .psi = psi0, .effect = e0, .b = b, .v = v, .h = h};
+  const double x[4] = {0.9, 0.1, -0.6, 0.8};
+  const double psi[3] = {7, x[0], x[1]};
+  joint_value(&site, psi, x + 2, g, got);
+  for (int i = 0; i < 4; i++) {
+    double value[2];
+    for (int side = 0; side < 2; side++) {
+      double y[4];
+      memcpy(y, x, sizeof y);
+      y[i] += side ? -1e-4 : 1e-4;
+      const double at[3] = {7, y[0], y[1]};
+      value[side] = joint_value(&site, at, y + 2, NULL, NULL);
+    }
+    CHECK_NEAR(g[i], (value[0] - value[1]) / 2e-4, 1e-9);
+    for (int j = 0; j < 4; j++)
+      CHECK_NEAR(got[i + 4 * j], h[i + 4 * j], 0.0);
+  }
+  const double same[3] = {7, psi0[0], psi0[1]};
+  CHECK_NEAR(joint_value(&site, same, e0, NULL, NULL), -3.0, 0.0);
+}
+
 int main(void) {
+  test_joint_site();
   test_site();
   test_laplace();
   return CTEST_END();

@@ -172,8 +172,7 @@ call_interval <- function(object, at, functions, ends, threads) {
 #' @noRd
 gp_shift <- function(object, probs) {
   if (is.null(object$offsets)) return(probs)
-  out <- .Call(C_offsets_apply, probs, matrix(unname(object$offsets$mean)), nrow(probs))
-  matrix(out, nrow(probs))
+  .Call(C_offsets_apply, probs, matrix(unname(object$offsets$mean)), nrow(probs))
 }
 
 #' The offsets of antithetic pairs of draws: [k x 2 pairs]

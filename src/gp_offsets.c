@@ -10,19 +10,21 @@
 #define ROWS 32
 #define CENTRE 0.3 /* of tau's hyperprior, and its standard deviation in log tau */
 #define SD 1.0
-#define TILTS 4 /* steps of the fixed point: variances are small */
+#define TILTS 2 /* steps of the fixed point from the last pass's: variances are small */
 #define CG_STEPS 8
+#define MOST_HALVINGS 12
+#define LEAST_WORTH (-2.0) /* nats */
 
 typedef struct {
   const gpc_gp_data *data;
   const gpc_memory *memory;
   size_t n, k;
-  double *phi; /* [n x k] of the process */
-  double *pi;  /* [n x k] of the last pass */
-  double *b, *var; /* [k] */
-  double *g, *h, *mass; /* [k] gradient; sum w pi (1 - pi); sum w pi */
-  double *r, *d, *hd, *dots; /* of the conjugate gradients: [k] and [n] */
-  double fit; /* sum_n w_n (f_y - bound) */
+  double *phi;                       /* [n x k] of the process */
+  double *pi;                        /* [n x k] of the last pass */
+  double *b, *var, *old_b, *old_var; /* [k] */
+  double *g, *h, *mass;              /* [k] gradient; sum w pi (1 - pi); sum w pi */
+  double *r, *d, *hd, *dots;         /* of the conjugate gradients: [k] and [n] */
+  double fit;                        /* sum_n w_n (f_y - bound) */
 } offsets;
 
 /* phi of every score, from the nodes of the visit. */
@@ -108,7 +110,8 @@ static void visit(offsets *o, int tilted) {
   for (size_t first = 0; first < o->n; first += ROWS) {
     const size_t rows = o->n - first < ROWS ? o->n - first : ROWS;
     double all[ROWS], bound[ROWS], w[ROWS];
-    tilt_rows(o, first, rows, all, 0, bound);
+    if (!tilted)
+      tilt_rows(o, first, rows, all, 0, bound);
     for (int step = 0; step < TILTS && tilted; step++) {
       squares(o, first, rows, all);
       tilt_rows(o, first, rows, all, 1, bound);
@@ -190,8 +193,7 @@ static double tau_value(const offsets *o, double tau) {
   double sum = hyperprior(tau);
   for (size_t j = 0; j < o->k; j++) {
     const double pull = o->g[j] + o->h[j] * o->b[j];
-    sum += 0.5 * pull * pull / (o->h[j] + precision) -
-           0.5 * log1p(o->h[j] / precision);
+    sum += 0.5 * pull * pull / (o->h[j] + precision) - 0.5 * log1p(o->h[j] / precision);
   }
   return sum;
 }
@@ -239,6 +241,8 @@ static void begin(gpc_visitor *visitor, const gpc_visit *from, offsets *o) {
                  .pi = gpc_get_doubles(memory, n * k),
                  .b = gpc_get_doubles(memory, k),
                  .var = gpc_get_doubles(memory, k),
+                 .old_b = gpc_get_doubles(memory, k),
+                 .old_var = gpc_get_doubles(memory, k),
                  .g = gpc_get_doubles(memory, k),
                  .h = gpc_get_doubles(memory, k),
                  .mass = gpc_get_doubles(memory, k),
@@ -261,6 +265,38 @@ static double score_test(const offsets *o) {
   return below > 0.0 ? above / sqrt(below) : 0.0;
 }
 
+/* The bound at b and var, after one more pass. */
+static double value_at(offsets *o, double tau, gpc_offsets_result *result) {
+  visit(o, 1);
+  result->passes++;
+  const double value = o->fit - divergence(o, tau) + hyperprior(tau);
+  return isfinite(value) ? value : -INFINITY;
+}
+
+/* A step of b that went too far, from old_b, is halved until the bound is as high as it
+ * was; the first step, which has none to be compared with, until halving no longer
+ * helps. */
+static double step_back(offsets *o, double tau, double before, double value,
+                        gpc_offsets_result *result) {
+  for (int halving = 0; halving < MOST_HALVINGS && value < before; halving++) {
+    for (size_t j = 0; j < o->k; j++)
+      o->b[j] = 0.5 * (o->b[j] + o->old_b[j]);
+    value = value_at(o, tau, result);
+  }
+  for (int halving = 0; halving < MOST_HALVINGS && before == -INFINITY; halving++) {
+    for (size_t j = 0; j < o->k; j++)
+      o->b[j] *= 0.5;
+    const double half = value_at(o, tau, result);
+    if (half <= value) { /* back to the better one */
+      for (size_t j = 0; j < o->k; j++)
+        o->b[j] *= 2.0;
+      return value_at(o, tau, result);
+    }
+    value = half;
+  }
+  return value;
+}
+
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result) {
   offsets o;
@@ -272,47 +308,69 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->score = score_test(&o);
   if (result->score < settings->least_score)
     return;
-  double before = -INFINITY;
   result->mean = o.b;
   result->var = o.var;
+  result->elbo = -INFINITY;
   while (result->passes < settings->max_passes && !result->converged) {
     gpc_call_poll(settings->poll, settings->poll_data);
-    const double tau = isnan(settings->variance) ? best_tau(&o) : sqrt(settings->variance);
+    const double tau =
+        isnan(settings->variance) ? best_tau(&o) : sqrt(settings->variance);
+    memcpy(o.old_b, o.b, o.k * sizeof(double));
+    memcpy(o.old_var, o.var, o.k * sizeof(double));
     solve_means(&o, tau);
     for (size_t j = 0; j < o.k; j++)
       o.var[j] = 1.0 / (o.h[j] + 1.0 / (tau * tau));
-    visit(&o, 1);
-    result->passes++;
+    const double before = result->elbo;
+    double value = value_at(&o, tau, result);
+    if (value < (before > -INFINITY ? before - settings->tol : result->none))
+      value = step_back(&o, tau, before, value, result);
+    result->converged = fabs(value - before) < settings->tol;
+    if (value < before - settings->tol) { /* no step leads up: the last point stands */
+      memcpy(o.b, o.old_b, o.k * sizeof(double));
+      memcpy(o.var, o.old_var, o.k * sizeof(double));
+      result->converged = 1;
+      break;
+    }
     result->tau = tau;
-    result->elbo = o.fit - divergence(&o, tau) + hyperprior(tau);
-    result->converged = fabs(result->elbo - before) < settings->tol;
-    before = result->elbo;
+    result->elbo = value;
   }
-  result->kept = 1;
+  /* as with few classes: what was promised may not be kept */
+  result->kept =
+      settings->least_score == -INFINITY || result->elbo - result->none > LEAST_WORTH;
 }
 
-void gpc_offsets_apply(size_t n, size_t k, const double *offset, double *work,
-                       double *p) {
-  memset(work, 0, n * sizeof(double));
-  double top = -INFINITY;
-  for (size_t j = 0; j < k; j++)
-    top = fmax(top, offset[j]);
+#define APPLY_ROWS 64 /* rows of a block: a thousand classes of them fit the cache */
+
+static void apply_rows(size_t rows, size_t n, size_t k, const double *offset, double top,
+                       const double *p, double *to) {
+  double sum[APPLY_ROWS] = {0};
   for (size_t j = 0; j < k; j++) {
-    const double factor = exp(offset[j] - top);
-    double *column = p + n * j;
+    const double factor = gpc_exp_nonpos(offset[j] - top), *from = p + n * j;
+    double *column = to + n * j;
 #pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-      column[i] *= factor;
-      work[i] += column[i];
+    for (size_t i = 0; i < rows; i++) {
+      column[i] = from[i] * factor;
+      sum[i] += column[i];
     }
   }
-  for (size_t i = 0; i < n; i++)
-    work[i] = 1.0 / work[i];
+  for (size_t i = 0; i < rows; i++)
+    sum[i] = 1.0 / sum[i];
   for (size_t j = 0; j < k; j++) {
-    double *column = p + n * j;
-    for (size_t i = 0; i < n; i++) {
-      const double v = column[i] * work[i];
+    double *column = to + n * j;
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++) {
+      const double v = column[i] * sum[i];
       column[i] = v > DBL_MIN ? v : DBL_MIN;
     }
   }
+}
+
+void gpc_offsets_apply(size_t n, size_t k, const double *offset, const double *p,
+                       double *to) {
+  double top = -INFINITY;
+  for (size_t j = 0; j < k; j++)
+    top = fmax(top, offset[j]);
+  for (size_t first = 0; first < n; first += APPLY_ROWS)
+    apply_rows(n - first < APPLY_ROWS ? n - first : APPLY_ROWS, n, k, offset, top,
+               p + first, to + first);
 }

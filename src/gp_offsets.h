@@ -35,7 +35,8 @@ typedef struct {
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result);
 
-/* p [n x k] of every row multiplied by exp(offset_k) and divided by its sum. work [n]. */
-void gpc_offsets_apply(size_t n, size_t k, const double *offset, double *work, double *p);
+/* to [n x k]: every row of p [n x k] multiplied by exp(offset_k) and divided by its sum. */
+void gpc_offsets_apply(size_t n, size_t k, const double *offset, const double *p,
+                       double *to);
 
 #endif

@@ -235,3 +235,27 @@ test_that("the map of two classes has the true intercept", {
   expect_lt(map$conf.high[2], 0.5) # class 1 is favoured: 1/2 does not stay 1/2
   expect_equal(plot_map(pair$fit, points = 11)$data$calibrated, calib_map(pair$fit, seq(0, 1, 0.1))$calibrated)
 })
+
+test_that("offsets of many classes that are far apart are found, and the bound is one", {
+  # Newton's first step goes far beyond the maximum here: the bound fell by millions before steps were halved
+  set.seed(31)
+  k <- 100
+  shift <- rnorm(k)
+  draw <- function() {
+    z <- matrix(rnorm(800 * k, sd = 3), 800)
+    list(z = z, y = max.col(z / 2 + rep(shift, each = 800) - log(-log(matrix(runif(800 * k), 800)))))
+  }
+  d <- draw()
+  fit <- quiet_gp(d$z, d$y)
+  expect_identical(fit$class_effects, "offset")
+  expect_true(fit$converged)
+  expect_gt(fit$offsets$worth, 200)
+  expect_gt(cor(fit$offsets$mean, shift), 0.85)
+  new <- draw()
+  gain <- log_loss(predict(shared_gp(d$z, d$y), new$z), new$y) - log_loss(predict(fit, new$z), new$y)
+  expect_gt(gain, 0.3)
+  # worth is a difference of bounds: no more than what the rows gain
+  p <- predict(fit, d$z, approx = "mean")
+  q <- predict(shared_gp(d$z, d$y), d$z, approx = "mean")
+  expect_lt(fit$offsets$worth, 800 * (log_loss(q, d$y) - log_loss(p, d$y)))
+})

@@ -343,7 +343,7 @@ find_score_columns <- function(names, classes) {
 #'   `mean = "log"`.
 #' @param ... Not used.
 #' @return A data frame with the columns `z`, `mean` (the map) and `sd` (its standard deviation,
-#'   0 for maps without uncertainty).
+#'   that of an estimated slope included; 0 for maps without uncertainty).
 #' @examples
 #' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
 #' latent(fit, c(-10, 0, 10))

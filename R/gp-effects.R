@@ -56,8 +56,7 @@ gp_with_effects <- function(fit, data, blocks) {
   cov <- matrix(effects$cov, sqrt(length(effects$cov)))
   own <- seq_len(m)
   fit$hyper <- effects$hyper
-  fit["optimum"] <- list(effects$optimum)
-  fit["edf"] <- list(effects$edf)
+  fit["averaged"] <- list(effects$averaged)
   fit$inducing <- effects$inducing
   fit$q_mean <- effects$q_mean
   fit$q_cov <- cov[own, own]

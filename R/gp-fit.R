@@ -12,10 +12,10 @@ fit_gp <- function(data, mean, spec, floor) {
     gp_settings(data, mean, center, spec, scores$floors), spec$threads)
   stop_gp(fit, spec, center)
   blocks <- gp_effect_blocks(data, mean, center, spec)
-  fit <- gp_fold_slope(gp_with_effects(fit, data, blocks), "variance" %in% names(spec$hyper))
+  fit <- gp_with_effects(fit, data, blocks)
   c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
-    "slope_var", "slope_cross", "optimum", "edf", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
-    stream = gp_stream(fit, spec, blocks), shared_changed = fit$changed, tried = any(blocks > 0),
+    "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
+    averaged = gp_averaged_part(fit), stream = gp_stream(fit, spec, blocks), shared_changed = fit$changed, tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
@@ -47,44 +47,9 @@ floor_prior <- function(floors, spec) {
   0.5 * pmin(0, log(floors / floors[1]))
 }
 
-#' What is open of the slope as part of the covariance of an averaged process
-#'
-#' A posterior averaged over hyperparameters leaves much of what it does not know to the slope, which moves with the
-#' process. Between the inducing inputs a line is a function of its values there: a unit of the slope adds L^-1 w to
-#' the whitened values. Beyond them it fades. With effects of the classes the slope stays apart.
-#' @noRd
-gp_fold_slope <- function(fit, variance_held = FALSE) {
-  if (is.null(fit$optimum) || !is.null(fit$effects) || fit$slope_var == 0) return(fit)
-  w <- fit$inducing
-  hyper <- gp_named(fit$hyper)
-  root <- function(variance) { # L' of the inducing inputs
-    k <- variance * exp(-outer(w, w, "-")^2 / (2 * hyper[["lengthscale"]]^2))
-    diag(k) <- diag(k) + hyper[["noise"]] + 1e-9 * variance
-    chol(k)
-  }
-  old <- root(hyper[["variance"]])
-  move <- fit$slope_cross + forwardsolve(t(old), w)
-  fit$q_cov <- fit$q_cov + fit$slope_var * tcrossprod(move)
-  # beyond the inducing inputs no less may be open than at the outermost ones
-  values <- t(old) %*% fit$q_cov %*% old
-  variance <- max(hyper[["variance"]], diag(values)[c(1, length(w))])
-  if (!variance_held && variance > hyper[["variance"]]) {
-    change <- forwardsolve(t(root(variance)), t(old))
-    fit$q_mean <- drop(change %*% fit$q_mean)
-    fit$q_cov <- change %*% fit$q_cov %*% t(change)
-    fit$q_cov <- (fit$q_cov + t(fit$q_cov)) / 2
-    fit$hyper[1] <- variance
-  }
-  fit$slope_var <- 0
-  fit$slope_cross[] <- 0
-  fit
-}
-
 #' Hyperparameters by name
 #' @noRd
-gp_named <- function(hyper) {
-  if (!is.null(hyper)) stats::setNames(hyper, c("variance", "lengthscale", "noise", "slope"))
-}
+gp_named <- function(hyper) stats::setNames(hyper, c("variance", "lengthscale", "noise", "slope"))
 
 #' What src/gp_fit.h wants to know; NA: to be estimated
 #' @noRd
@@ -110,7 +75,7 @@ gp_settings <- function(data, mean, center, spec, floors) {
     many = spec$monotone || length(data$classes) > max(joint_classes, spec$control$matrix_classes),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
     freeze = TRUE, site = spec$site, effect_site = spec$effect_site, begin_slope = spec$begin_slope,
-    integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move && is.null(spec$site)
+    integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move
   )
 }
 

@@ -13,9 +13,29 @@ latent.calib_gp <- function(object, z, ...) {
   out <- if (object$monotone) {
     .Call(C_mono_latent, object, if (object$mean == "log") log(z) else z)
   } else {
-    .Call(C_gp_latent, object, z)
+    with_slope_var(object, .Call(C_gp_latent, object, z), function(moved) .Call(C_gp_latent, moved, z))
   }
   data.frame(z = z, mean = out$mean, sd = sqrt(pmax(out$var, 0)))
+}
+
+#' How the map moves by a unit of an estimated slope, z + a(z)'slope_cross, which is a latent map itself: a fit with
+#' that map, or NULL where the slope is known
+#' @noRd
+slope_moved <- function(fit) {
+  if (is.null(fit$slope_sd) || fit$slope_sd == 0) return(NULL)
+  fit$mean <- "linear"
+  fit$hyper[["slope"]] <- 1
+  fit$q_mean <- fit$slope_cross
+  fit
+}
+
+#' Means and variances given the slope, with what is not known of the slope: equation (26a)
+#' @param evaluate function of a fit: its latent means and variances.
+#' @noRd
+with_slope_var <- function(object, given, evaluate) {
+  moved <- slope_moved(object)
+  if (!is.null(moved)) given$var <- given$var + (object$slope_sd * evaluate(moved)$mean)^2
+  given
 }
 
 #' How far the map is from its prior mean, both shifted to agree on average over `at`, since a
@@ -27,19 +47,10 @@ gp_departure <- function(object, at) {
   data.frame(z = at, departure = out$departure, sd = sqrt(out$var))
 }
 
-#' Hyperparameters to show: those of the optimum, where the posterior is an average over others
+#' Effective degrees of freedom
 #' @noRd
-gp_optimum <- function(object) if (is.null(object$optimum)) object$hyper else object$optimum
+gp_edf <- function(object) length(object$q_mean) - sum(diag(object$q_cov)) + (object$mean == "linear")
 
-#' Effective degrees of freedom, of the optimum
-#' @noRd
-gp_edf <- function(object) {
-  if (!is.null(object$edf)) return(object$edf)
-  length(object$q_mean) - sum(diag(object$q_cov)) + (object$mean == "linear")
-}
-
-# What print() says first: what the scores were like, what the map is like, and what it does to classes;
-# the numbers of the model are details, for summary().
 #' @export
 describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
@@ -84,7 +95,7 @@ say_shape <- function(object) {
 #' The numbers of the model, and of the computation
 #' @noRd
 describe_process <- function(object) {
-  hyper <- gp_optimum(object)
+  hyper <- object$hyper
   mean <- switch(object$mean,
     linear = paste0("linear, slope ", format(hyper[["slope"]], digits = 3)),
     identity = "identity",
@@ -97,7 +108,7 @@ describe_process <- function(object) {
     paste0("kernel variance ", format(hyper[["variance"]], digits = 3), ", lengthscale ",
       format(hyper[["lengthscale"]], digits = 3), "; ", length(object$inducing),
       " inducing inputs, ", object$covariance, " covariance",
-      if (isTRUE(object$integrated)) "; averaged over variance and lengthscale"),
+      if (!is.null(object$averaged)) "; intervals averaged over variance and lengthscale"),
     paste0("evidence lower bound (ELBO) ", format(object$elbo, digits = 6), ", found in ", object$passes,
       if (object$passes == 1) " pass" else " passes", " over the data")
   )
@@ -146,7 +157,7 @@ print.summary.calib_gp <- function(x, ...) {
 
 #' @export
 parameters.calib_gp <- function(object) {
-  hyper <- gp_optimum(object)
+  hyper <- object$hyper
   keep <- if (object$mean == "log") names(hyper) != "slope" else TRUE
   sd <- if (is.null(object$slope_sd) || object$slope_sd == 0) NA_real_ else object$slope_sd
   own <- data.frame(term = names(hyper)[keep], estimate = unname(hyper)[keep],
@@ -168,8 +179,6 @@ object_fields.calib_gp <- function(object) {
   size <- length(object$inducing)
   # squares of these must neither overflow nor vanish
   c(mono_fields(object), list(
-    optimum = field("number", 4L, low = 0, high = 1e150, optional = TRUE),
-    integrated = field("flag", optional = TRUE), edf = field("number", optional = TRUE),
     elbo = field("number"), hyper = field("number", 4L, low = 0, high = 1e150),
     inducing = field("number", NULL, low = -1e150, high = 1e150), q_mean = field("number", size),
     q_cov = field("number", size^2), passes = field("whole", low = 0),
@@ -216,5 +225,8 @@ object_wrong.calib_gp <- function(object) {
   if (length(wrong)) return(paste0("has a field `scores_seen` that ", wrong))
   wrong <- stream_wrong(object$stream, length(object$classes))
   if (length(wrong)) return(paste0("has a field `stream` that ", wrong))
-  effects_wrong(object)
+  wrong <- effects_wrong(object)
+  if (length(wrong)) return(wrong)
+  wrong <- averaged_wrong(object)
+  if (length(wrong)) paste0("has a field `averaged` that ", wrong)
 }

@@ -167,15 +167,10 @@ latent_curves <- function(plan, level) {
 }
 
 #' What the slope's own uncertainty adds to that of the map less its average
-#'
-#' By a unit of the slope the map moves by z + a(z)'slope_cross, which is a latent map itself.
 #' @noRd
 slope_variance <- function(fit, x, average) {
-  if (is.null(fit$slope_sd) || fit$slope_sd == 0) return(0)
-  moved <- fit
-  moved$mean <- "linear"
-  moved$hyper[["slope"]] <- 1
-  moved$q_mean <- fit$slope_cross
+  moved <- slope_moved(fit)
+  if (is.null(moved)) return(0)
   move <- function(z) .Call(C_gp_latent, moved, z)$mean
   (fit$slope_sd * (move(x) - sum(average$p * move(average$z))))^2
 }

@@ -34,8 +34,12 @@
 #' The slope a of the linear prior mean is estimated. Intervals and draws take its uncertainty into account, by
 #' the curvature of the bound (`fit$slope_sd` holds it); without it the intervals of a fit that needs
 #' no more than a temperature would be far too short. `vary_slope = FALSE` takes the slope as known.
-#' With `integrate = TRUE` it is part of the posterior of the map and so of every prediction;
-#' with `integrate = FALSE` and without class effects probabilities and `"latent"` are those given the slope. An interval is for the calibrated probability itself, that
+#' Without class effects probabilities are those given the slope; the variance of `"latent"` includes that of the
+#' slope, as the band of [`autoplot()`][autoplot.calib_gp] does.
+#'
+#' Intervals and draws also take into account that the variance and the lengthscale of the process are not known, unless the fit was made
+#' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are those of
+#' their optimum, so that the average of many draws is near `type = "prob"` and not equal to it. An interval is for the calibrated probability itself, that
 #' is, for the map; it does not say what the next label will be.
 #'
 #' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores in every mode. Its functions are
@@ -246,22 +250,33 @@ gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
   probs <- c(1 - level, 1 + level) / 2
   out <- array(c(estimate, rep(0, 2 * length(estimate))), c(dim(estimate), 3),
     dimnames = c(dims, list(c("estimate", "lower", "upper"))))
+  averaged <- !is.null(object$averaged)
+  object <- gp_averaged(object)
   if (!is.null(object$offsets)) {
     gp_each_offsets(object, at, pairs, vary_slope, threads, function(rows, draws) {
       out[rows, , 2:3] <<- .Call(C_draw_quantiles, draws, length(rows) * ncol(estimate), probs)
     })
-    return(out)
+  } else {
+    if (!vary_slope) object <- gp_known_slope(object)
+    functions <- gp_functions(object, at, pairs, vary_slope)
+    out[, , 2:3] <- call_interval(object, at, functions, probs, threads)
   }
-  if (!vary_slope) object <- gp_known_slope(object)
-  functions <- gp_functions(object, at, pairs, vary_slope)
-  out[, , 2:3] <- call_interval(object, at, functions, probs, threads)
-  out
+  if (averaged) with_estimate(out) else out
+}
+
+#' Intervals made to hold the estimate, which belongs to the hyperparameters of the optimum
+#' @noRd
+with_estimate <- function(x) {
+  x[, , 2] <- pmin(x[, , 2], x[, , 1])
+  x[, , 3] <- pmax(x[, , 3], x[, , 1])
+  x
 }
 
 #' Array N x K x n_draws
 #' @noRd
 gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
   pairs <- (n_draws + 1L) %/% 2L
+  object <- gp_averaged(object)
   if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
   draws <- call_draws(object, at, functions, TRUE, threads)
@@ -275,7 +290,8 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
 gp_latent_rows <- function(object, at, threads) {
   if (object$monotone) return(mono_latent_rows(object, at))
   out <- if (is.null(object$effects)) {
-    .Call(C_gp_latent_rows, object, at, threads)
+    rows <- function(fit) .Call(C_gp_latent_rows, fit, at, threads)
+    with_slope_var(object, rows(object), rows)
   } else {
     effects_result(.Call(C_effects_latent, gp_full_effects(object), at, threads))
   }

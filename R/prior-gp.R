@@ -25,7 +25,7 @@ gp_interval_prior <- function(object, at, n_draws, level, vary_slope, dims, thre
     out[rows, , 2:3] <- .Call(C_draw_quantiles, as.vector(draws), length(rows) * ncol(estimate),
       c(1 - level, 1 + level) / 2)
   }
-  out
+  if (is.null(object$averaged)) out else with_estimate(out)
 }
 
 #' Draws under other class frequencies: array N x K x n_draws

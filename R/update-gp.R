@@ -44,7 +44,7 @@ update_spec <- function(object, data, forget) {
   spec <- list(class_effects = if (is.null(stream$effects)) "none" else object$effects_asked, monotone = object$monotone,
     mean = object$mean, center = object$center, covariance = object$covariance,
     inducing = if (!length(object$inducing) %in% c(16, 32, 64)) length(object$inducing), move = FALSE,
-    hyper = held[!is.na(held)], control = gp_control(), threads = data$threads,
+    hyper = held[!is.na(held)], integrate = !is.null(object$averaged), control = gp_control(), threads = data$threads,
     blocks = if (!is.null(stream$effects)) stats::setNames(stream$effects$blocks, effect_blocks),
     begin_slope = object$hyper[["slope"]],
     site = if (forget < 1) forget_site(stream, forget),
@@ -85,12 +85,9 @@ update_fit.calib_gp <- function(object, data, forget) {
     "range", "class_effects")) {
     object[[name]] <- fit[[name]]
   }
-  for (name in c("effects", "offsets", "stream")) object[name] <- list(fit[[name]])
-  # rows that are frozen about one optimum cannot be averaged over others
-  object$integrated <- FALSE
-  object["optimum"] <- object["edf"] <- list(NULL)
+  for (name in c("effects", "offsets", "stream", "averaged")) object[name] <- list(fit[[name]])
   if (!is.null(fit$floor)) object$floor <- fit$floor
-  object$slope_sd <- min(sqrt(fit$slope_var), 10 * fit$hyper[["slope"]])
+  object$slope_sd <- gp_slope_sd(fit$slope_var, fit$hyper)
   object$changed <- object$changed + fit$changed
   object$scores_seen <- add_seen(object$scores_seen, fit$seen)
   object

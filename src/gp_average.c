@@ -17,6 +17,8 @@ typedef struct {
   gpc_params point;
   gpc_inner inner;
   double *work, *cross; /* of `inner`; [m] */
+  double log_sd;        /* of the slope, at the last point */
+  int *passes;
 } looking;
 
 /* The best m, slope and S for t->point's hyperparameters, by the pass v. */
@@ -32,8 +34,8 @@ static gpc_status solve(looking *t, const gpc_visit *v, double *elbo) {
   return GPC_OK;
 }
 
-static gpc_status look(void *self, int from, int to, double s2, double l,
-                       gpc_posterior *out) {
+static gpc_status look(void *self, int from, int to, double s2, double l, double least,
+                       int *passed, gpc_posterior *out) {
   looking *t = self;
   const size_t m = t->point.m, size = m + out->slopes;
   gpc_visit *v = &t->slot[from];
@@ -42,11 +44,12 @@ static gpc_status look(void *self, int from, int to, double s2, double l,
   t->point.hyper.s2 = s2;
   t->point.hyper.l = l;
   gpc_status status = solve(t, v, &elbo);
-  if (status == GPC_OK && to >= 0) { /* a pass there, and what it says */
+  if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least) { /* a pass there */
+    *passed = 1;
     t->slot[to].nodes = v->nodes;
     gpc_params_copy(&t->point, &t->slot[to].at);
     v = &t->slot[to];
-    t->o->progress.passes++;
+    ++*t->passes;
     gpc_call_poll(t->o->poll, t->o->poll_data);
     status = gpc_visit_make(t->o->visitor, 0, v);
     if (status == GPC_OK)
@@ -68,28 +71,9 @@ static gpc_status look(void *self, int from, int to, double s2, double l,
   }
   if (out->slopes)
     out->cov[m + size * m] = var;
-  out->value = elbo + (out->slopes ? 0.5 * log(var) : 0.0);
+  t->log_sd = out->slopes ? 0.5 * log(var) : 0.0;
+  out->value = elbo + t->log_sd;
   return out->slopes && !(var > 0.0) ? GPC_NOT_FINITE : GPC_OK;
-}
-
-/* psi on the nodes of v := the map of v->at. */
-static gpc_status set_psi(const gpc_fitting *f, const gpc_optimiser *o, gpc_visit *v) {
-  const size_t g = v->nodes->g, m = v->at.m;
-  const gpc_prior prior = gpc_params_prior(&v->at, &o->visitor->prior);
-  void *mark = f->memory->mark(f->memory->self);
-  double *a = gpc_get_doubles(f->memory, g * m), *rho = gpc_get_doubles(f->memory, g);
-  gpc_basis basis = {.m = m,
-                     .w = v->at.inducing,
-                     .hyper = v->at.hyper,
-                     .chol = gpc_get_doubles(f->memory, m * m)};
-  gpc_status status = gpc_basis_factor(&basis);
-  if (status == GPC_OK) {
-    gpc_basis_eval(&basis, g, v->nodes->z, a, rho);
-    gpc_gemm(0, 0, g, 1, m, 1.0, a, v->at.q_mean, 0.0, v->psi);
-    gpc_prior_add_smooth(&prior, g, v->nodes->z, v->psi);
-  }
-  f->memory->release(f->memory->self, mark);
-  return status;
 }
 
 /* The optimum once more, on nodes for the shortest lengthscale. */
@@ -108,7 +92,8 @@ static gpc_status begin(gpc_fitting *f, gpc_optimiser *o, double l_low, looking 
   t->work = gpc_get_doubles(f->memory, gpc_inner_work(g, m));
   gpc_inner_carve(g, m, t->work, &t->inner);
   gpc_params_copy(&f->at, &t->slot[0].at);
-  o->progress.passes++;
+  t->passes = &f->result->passes_average;
+  ++*t->passes;
   return gpc_visit_make(o->visitor, 0, &t->slot[0]);
 }
 
@@ -138,7 +123,5 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
   if (o->visitor->slope_free)
     mixture->at.slope =
         fmin(fmax(mixture->at.slope, o->visitor->slope_low), o->visitor->slope_high);
-  o->there = t.slot[0];
-  gpc_params_copy(&mixture->at, &o->there.at);
-  f->result->averaged = set_psi(f, o, &o->there) == GPC_OK;
+  f->result->averaged = 1;
 }

@@ -12,14 +12,7 @@ void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) 
   gpc_fit_result *result = f->result;
   const gpc_fit_settings *s = f->settings;
   const int logs = s->mean == GPC_MEAN_LOG;
-  const int averaged = result->averaged;
-  const gpc_visit *visit = averaged ? &o->there : &o->here;
-  result->at = averaged ? result->mixture.at : f->at;
-  result->optimum = f->at.hyper;
-  result->slope = f->at.slope;
-  result->edf = (double)f->at.m;
-  for (size_t j = 0; j < f->at.m; j++)
-    result->edf -= f->at.q_cov[j + f->at.m * j];
+  result->at = f->at;
   const gpc_prior prior = gpc_params_prior(&result->at, &o->visitor->prior);
   result->elbo = o->here.elbo;
   result->promise = o->progress.promise;
@@ -31,9 +24,7 @@ void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) 
   result->separated = !isnan(f->now.slope_limit);
   result->slope_cross = gpc_get_doubles(f->memory, f->at.m);
   memset(result->slope_cross, 0, f->at.m * sizeof(double));
-  if (averaged)
-    result->slope_var = gpc_posterior_slope(&result->mixture, result->slope_cross);
-  else if (o->visitor->slope_free)
+  if (o->visitor->slope_free)
     result->slope_var = gpc_visit_slope(o->visitor, &o->here, result->slope_cross);
   result->sparse = o->visitor->ruler->rows != NULL;
   result->nodes = o->here.nodes->g;
@@ -44,8 +35,8 @@ void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) 
   result->increasing =
       gpc_shape_increasing(&prior, &result->at, lowest, result->range.highest, f->memory);
   if (!result->increasing)
-    result->changed = gpc_shape_changed(&f->now.data, &prior, visit, s->arg,
-                                        gpc_get_doubles(f->memory, visit->nodes->g));
+    result->changed = gpc_shape_changed(&f->now.data, &prior, &o->here, s->arg,
+                                        gpc_get_doubles(f->memory, o->here.nodes->g));
   /* the picture */
   for (size_t i = 0; i < 2; i++) {
     const double end = i ? result->range.bulk_high : result->range.bulk_low;

@@ -24,6 +24,7 @@ static const double centre_many[GPC_BLOCKS] = {0.3, 0.1, 0.3};
 typedef struct {
   gpc_joint joint;
   const gpc_effects_settings *settings;
+  gpc_ruler *ruler;
   gpc_joint_point here, there;
   gpc_joint_pass pass, next;
   struct gpc_joint_solution *solution;
@@ -66,10 +67,7 @@ static void set_joint(const gpc_visitor *visitor, const gpc_visit *from,
   memset(joint, 0, sizeof *joint);
   joint->data = data;
   joint->memory = visitor->memory;
-  joint->nodes = gpc_ruler_nodes(visitor->ruler,
-                                 fmin(from->at.hyper.l / NODES_PER_L,
-                                      settings->integrate ? settings->l_low / FEWEST_PER_L
-                                                          : INFINITY));
+  joint->nodes = gpc_ruler_nodes(visitor->ruler, from->at.hyper.l / NODES_PER_L);
   if (!joint->nodes)
     joint->nodes = from->nodes;
   joint->prior = visitor->prior;
@@ -245,7 +243,9 @@ static void refuse(fitting *f) {
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
 }
 
-/* The mixture over the hyperparameters in the place of the optimum. */
+#define MOST_AVERAGED 200 /* effects: with more, their covariance is not to be kept twice */
+
+/* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
 static void average(fitting *f, gpc_effects_result *result) {
   const gpc_effects_settings *s = f->settings;
   const gpc_joint_average_settings how = {.s2_free = s->s2_free,
@@ -256,15 +256,23 @@ static void average(fitting *f, gpc_effects_result *result) {
                                           .slope = s->slope,
                                           .poll = s->poll,
                                           .poll_data = s->poll_data};
-  gpc_posterior mixture;
-  if (!s->integrate || (!s->s2_free && !s->l_free) ||
-      gpc_joint_average(&f->joint, &how, &f->here, f->pass.pi, &result->passes,
-                        &mixture) != GPC_OK)
+  if (!s->integrate || (!s->s2_free && !s->l_free) || f->joint.e > MOST_AVERAGED)
     return;
-  result->averaged = 1;
-  result->at = mixture.at;
-  result->effect = mixture.effect;
-  result->cov = mixture.cov;
+  gpc_joint fine = f->joint;
+  gpc_joint_point best = f->here;
+  gpc_joint_pass pass = f->pass;
+  fine.nodes = gpc_ruler_nodes(f->ruler, s->l_low / FEWEST_PER_L);
+  if (fine.nodes && fine.nodes->g > f->joint.nodes->g) { /* the optimum once more */
+    gpc_joint_pass_get(&fine, &pass);
+    pass.pi = f->pass.pi;
+    result->passes_average++;
+    if (gpc_joint_visit(&fine, &best, &pass) != GPC_OK)
+      return;
+  } else {
+    fine.nodes = f->joint.nodes;
+  }
+  result->averaged = gpc_joint_average(&fine, &how, &best, &pass, &result->passes_average,
+                                       &result->mixture) == GPC_OK;
 }
 
 /* Joint covariance of (m, slope, e) at the optimum, with a prior for the slope as wide as
@@ -305,24 +313,21 @@ static gpc_status finish(fitting *f, const gpc_visitor *visitor, const gpc_gp_ra
   result->effect = f->here.effect;
   result->elbo = f->here.elbo;
   result->kept = f->here.has_effects;
-  result->optimum = f->here.at.hyper;
-  result->slope = f->here.at.slope;
   result->m = f->joint.m;
-  result->edf = (double)f->joint.m;
-  for (size_t j = 0; j < f->joint.m; j++)
-    result->edf -= f->here.cov[j + f->joint.q * j];
   result->slopes = f->joint.slope_free ? 1 : 0;
   if (!result->kept)
     return GPC_OK;
-  average(f, result);
-  return result->averaged ? GPC_OK : joint_covariance(f, result);
+  const gpc_status status = joint_covariance(f, result);
+  if (status == GPC_OK)
+    average(f, result);
+  return status;
 }
 
 gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
                            const gpc_gp_range *range,
                            const gpc_effects_settings *settings,
                            gpc_effects_result *result) {
-  fitting f = {.settings = settings};
+  fitting f = {.settings = settings, .ruler = visitor->ruler};
   memset(result, 0, sizeof *result);
   set_joint(visitor, from, range, settings, &f.joint);
   begin(from, &f);

@@ -11,7 +11,7 @@ typedef struct {
   int wanted[GPC_BLOCKS];
   double variance[GPC_BLOCKS]; /* held at this tau^2; NAN: estimated */
   double slope;                /* of temperature scaling, for the features */
-  int integrate;               /* average over the hyperparameters of the process? */
+  int integrate;               /* the mixture over the hyperparameters as well? */
   double width;                /* of the bulk of the scores */
   int s2_free, l_free;
   double s2_low, s2_high, l_low, l_high;
@@ -29,9 +29,8 @@ typedef struct {
   int kept; /* 0: the effects are worth nothing, and the process stands as it was */
   gpc_features features;
   gpc_params at;
-  int averaged;      /* at, effect and cov are those of the mixture ... */
-  gpc_hyper optimum; /* ... and these the hyperparameters and the slope of the optimum */
-  double slope, edf; /* m - tr(S) */
+  int averaged, passes_average; /* there is, by so many passes more, a ... */
+  gpc_posterior mixture; /* ... over the hyperparameters of the process (gp_mixture.h) */
   double tau[GPC_BLOCKS];
   double *effect;    /* [k r], class k at k r */
   size_t m, slopes;  /* 1 where the slope is estimated, else 0 */

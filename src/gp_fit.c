@@ -200,7 +200,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                                       .max_passes = s->max_passes,
                                       .poll = f->poll,
                                       .poll_data = f->poll_data};
-    gpc_offsets_fit(o->visitor, f->result->averaged ? &o->there : &o->here, &how, &f->result->offsets);
+    gpc_offsets_fit(o->visitor, &o->here, &how, &f->result->offsets);
     return GPC_OK;
   }
   gpc_start_limits(f, &f->at, &limits);
@@ -294,18 +294,16 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   status = optimise(&f, 0, -INFINITY, &optimiser);
   if (status != GPC_OK && status != GPC_NOT_CONVERGED)
     return status;
-  if (settings->integrate && !joins_effects(&f))
-    gpc_fitting_average(&f, &optimiser);
   const gpc_status effects = add_effects(&f, &optimiser);
   if (effects != GPC_OK)
     return effects;
-  if (settings->integrate && joins_effects(&f) && !result->effects.kept)
-    gpc_fitting_average(&f, &optimiser);
   gpc_fitting_describe(&f, &optimiser, &sample);
   if (settings->freeze) {
     const gpc_status frozen = freeze(&f, &optimiser);
     if (frozen != GPC_OK)
       return frozen;
   }
+  if (settings->integrate && !result->effects.kept)
+    gpc_fitting_average(&f, &optimiser);
   return status;
 }

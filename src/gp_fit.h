@@ -40,16 +40,14 @@ typedef struct {
   const gpc_joint_site *effect_site;  /* rows seen before, with the effects, or NULL */
   const gpc_site *site;               /* the same for the process alone ... */
   double begin_slope;                 /* ... and the slope that they had */
-  int freeze; /* is the data term to be frozen, for later rows? */
-  int integrate; /* average over the hyperparameters that are estimated? */
+  int freeze;                         /* is the data term to be frozen, for later rows? */
+  int integrate; /* the mixture over the hyperparameters that are estimated as well? */
 } gpc_fit_settings;
 
 typedef struct {
   gpc_params at;
-  int averaged; /* `at` is the mixture, slope_var and slope_cross are its ... */
-  gpc_posterior mixture;
-  gpc_hyper optimum; /* ... and these the hyperparameters and slope of the optimum */
-  double slope, edf; /* edf: m - tr(S) */
+  int averaged, passes_average; /* there is, by so many passes more, a ... */
+  gpc_posterior mixture;        /* ... over the hyperparameters (gp_mixture.h) */
   double elbo, promise;
   int passes, passes_floor, steps; /* passes_floor: those of floors not chosen */
   double slope_var, *slope_cross;  /* eq. (26a); 0 where the slope is held */
@@ -64,15 +62,15 @@ typedef struct {
   int increasing; /* the mean map, over the scores seen */
   size_t changed; /* rows whose most likely class changes under the mean map */
   /* for the picture: */
-  double ends[2];        /* of the histograms, logarithms for the log mean */
-  double *truth, *other; /* [bins + 2] */
+  double ends[2];                 /* of the histograms, logarithms for the log mean */
+  double *truth, *other;          /* [bins + 2] */
   double mass[GPC_MASS_BINS + 2]; /* mono_mass.h, between the same ends */
   size_t sample_rows;
   gpc_status temperature_status;
   double beta; /* 1/T of the sample */
   /* with `freeze`, memory as gpc_site says, the weight that of all rows: */
   gpc_site site;
-  int tried;   /* effects were asked for: */
+  int tried; /* effects were asked for: */
   gpc_effects_result effects;
   gpc_offsets_result offsets; /* instead, where `many` */
 } gpc_fit_result;

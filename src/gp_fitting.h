@@ -61,7 +61,7 @@ void gpc_start_hyper(const gpc_fitting *f, gpc_params *at, double start_l[2],
 /* Over the hyperparameters: gp_average.c --------------------------------------------- */
 
 /* The mixture of f->at, the optimum, and its neighbours: result->mixture and
- * result->averaged; o->there then has its map on the nodes. */
+ * result->averaged. */
 void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o);
 
 /* What to report: gp_describe.c ------------------------------------------------------ */

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_EFFECTS 200 /* beyond this a point is dear, and only sigma is varied */
 #define MOST_GAIN 0.5    /* nats that the pass at a point may promise beyond its bound */
 
 gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
@@ -61,6 +60,7 @@ typedef struct {
   int there[GPC_MIXTURE_SLOTS]; /* room has been got */
   struct gpc_joint_solution *solution;
   double *pi, *work, h[2 + GPC_BLOCKS];
+  double log_sd; /* of the slope, at the last point */
   int *passes;
 } looking;
 
@@ -89,8 +89,8 @@ static gpc_status solve(looking *t, int i, double *elbo) {
   return GPC_OK;
 }
 
-static gpc_status look(void *self, int from, int to, double s2, double l,
-                       gpc_posterior *out) {
+static gpc_status look(void *self, int from, int to, double s2, double l, double least,
+                       int *passed, gpc_posterior *out) {
   looking *t = self;
   const gpc_joint *joint = t->joint;
   double elbo;
@@ -98,7 +98,8 @@ static gpc_status look(void *self, int from, int to, double s2, double l,
   t->h[0] = log(s2);
   t->h[1] = log(l);
   gpc_status status = solve(t, from, &elbo);
-  if (status == GPC_OK && to >= 0) { /* a pass there, and what it says */
+  if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least) { /* a pass there */
+    *passed = 1;
     get_slot(t, to);
     gpc_joint_point_copy(joint, &t->point, &t->at[to]);
     gpc_call_poll(t->settings->poll, t->settings->poll_data);
@@ -117,22 +118,22 @@ static gpc_status look(void *self, int from, int to, double s2, double l,
   gpc_params_copy(&t->point.at, &out->at);
   memcpy(out->effect, t->point.effect, joint->e * sizeof(double));
   const size_t m = joint->m, size = m + out->slopes + joint->e;
-  out->value = elbo + (out->slopes ? 0.5 * log(out->cov[m + size * m]) : 0.0);
+  t->log_sd = out->slopes ? 0.5 * log(out->cov[m + size * m]) : 0.0;
+  out->value = elbo + t->log_sd;
   return isfinite(out->value) ? GPC_OK : GPC_NOT_FINITE;
 }
 
 gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings *settings,
-                             const gpc_joint_point *best, double *pi, int *passes,
-                             gpc_posterior *mixture) {
+                             const gpc_joint_point *best, const gpc_joint_pass *pass,
+                             int *passes, gpc_posterior *mixture) {
   const gpc_mixture_settings how = {.best = best->at.hyper,
                                     .s2_free = settings->s2_free,
-                                    .l_free =
-                                        settings->l_free && joint->e <= MOST_EFFECTS,
+                                    .l_free = settings->l_free,
                                     .width = settings->width,
                                     .l_low = settings->l_low,
                                     .l_high = settings->l_high,
                                     .memory = joint->memory};
-  looking t = {.joint = joint, .settings = settings, .pi = pi, .passes = passes};
+  looking t = {.joint = joint, .settings = settings, .pi = pass->pi, .passes = passes};
   const gpc_mixture_looker looker = {.self = &t, .look = look};
   const size_t size = joint->m + 1 + joint->e;
   int points;
@@ -141,16 +142,13 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   gpc_joint_point_get(joint, &t.point);
   gpc_joint_point_copy(joint, best, &t.point);
   gpc_joint_get_h(joint, best, t.h);
-  get_slot(&t, 0);
-  gpc_joint_point_copy(joint, best, &t.at[0]);
-  gpc_status status = gpc_joint_visit(joint, &t.at[0], &t.pass[0]);
-  ++*passes;
-  if (status != GPC_OK)
-    return status;
+  t.at[0] = *best;
+  t.pass[0] = *pass;
+  t.there[0] = 1;
   *mixture =
       gpc_posterior_get(joint->memory, joint->m, joint->slope_free ? 1 : 0, joint->e);
   memcpy(mixture->at.inducing, best->at.inducing, joint->m * sizeof(double));
-  status = gpc_mixture_make(&looker, &how, mixture, &points);
+  const gpc_status status = gpc_mixture_make(&looker, &how, mixture, &points);
   if (joint->slope_free)
     mixture->at.slope =
         fmin(fmax(mixture->at.slope, joint->slope_low), joint->slope_high);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SIGMA_STEP 1.0   /* of the grid, in log sigma */
+#define SIGMA_STEP 1.4   /* of the grid, in log sigma */
 #define L_STEP 0.8       /* and in log l */
 #define LEAST_SIGMA 0.07 /* as good as a line */
 #define MOST_SIGMA 8.0
@@ -15,11 +15,12 @@
 #define START_L 7.0     /* fractions of the width */
 #define COUNTS 2.5      /* nats below the best point: no more is looked at */
 #define SPACINGS 2.0    /* lengthscale of the basis */
+#define LEAST_L 0.9     /* spacings of the inducing inputs that a lengthscale must have */
 
 /* The priors, chosen on simulated truths (bench/validity/intervals.R): */
 #define SIGMA_RATE (1.0 / 3.0)
-#define L_CENTRE 10.0 /* fractions of the width */
-#define L_SD 1.0      /* in log l */
+#define L_CENTRE 16.0 /* fractions of the width */
+#define L_SD 0.7      /* in log l */
 
 gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,
                                 size_t e) {
@@ -171,11 +172,15 @@ static void add(mixing *f, double value) {
 
 /* The grid ---------------------------------------------------------------------------- */
 
-/* One point: looked at from slot `from`, by a pass in slot `to` (-1: none), and added.
- * Returns the logarithm of its weight, -INFINITY if there is none. */
-static double visit(mixing *f, int from, int to, double sigma, double l, int lowest) {
+/* One point: looked at from slot `from`, by a pass in slot `to` (-1: none) if it is not out
+ * of the question, and added. Returns the logarithm of its weight, -INFINITY if there is
+ * none; *passed: whether slot `to` holds a pass there. */
+static double visit(mixing *f, int from, int to, double sigma, double l, int lowest,
+                    int *passed) {
   const double mass = sigma_mass(f->settings, sigma, lowest) + l_mass(f->settings, l);
-  if (f->looker->look(f->looker->self, from, to, sigma * sigma, l, &f->now) != GPC_OK)
+  *passed = 0;
+  if (f->looker->look(f->looker->self, from, to, sigma * sigma, l, f->top - COUNTS - mass,
+                      passed, &f->now) != GPC_OK)
     return -INFINITY;
   add(f, f->now.value + mass);
   return f->now.value + mass;
@@ -188,24 +193,26 @@ static double walk_sigma(mixing *f, int row, double sigma, double l, double here
   double best = here;
   if (!f->settings->s2_free)
     return best;
-  int from = row, to = 4;
+  int from = row, to = 4, passed;
   for (double s = sigma * step; s < MOST_SIGMA; s *= step) { /* upwards */
-    const double value = visit(f, from, to, s, l, 0);
+    const double value = visit(f, from, to, s, l, 0, &passed);
     best = fmax(best, value);
     if (value == -INFINITY || value < f->top - COUNTS)
       break;
-    from = to;
-    to = 9 - to; /* 4 and 5 */
+    if (passed) {
+      from = to;
+      to = 9 - to; /* 4 and 5 */
+    }
   }
   from = row;
   to = 4;
   for (double s = sigma / step; s * step > LEAST_SIGMA; s /= step) { /* downwards */
     const int pass = s > SURROGATE_SIGMA, lowest = s <= LEAST_SIGMA;
-    const double value = visit(f, from, pass ? to : -1, s, l, lowest);
+    const double value = visit(f, from, pass ? to : -1, s, l, lowest, &passed);
     best = fmax(best, value);
     if (value == -INFINITY || value < f->top - COUNTS)
       break;
-    if (pass) {
+    if (passed) {
       from = to;
       to = 9 - to;
     }
@@ -213,16 +220,20 @@ static double walk_sigma(mixing *f, int row, double sigma, double l, double here
   return best;
 }
 
-/* All lengthscales on one side of that in slot 1. */
-static void walk_l(mixing *f, double sigma, double l, double factor) {
+/* All lengthscales on one side of that in slot `from`. */
+static void walk_l(mixing *f, int from, double sigma, double l, double factor) {
   const gpc_mixture_settings *s = f->settings;
-  int from = 1, to = 2;
-  for (l *= factor; l >= s->l_low && l <= fmin(s->l_high, s->width); l *= factor) {
-    const double here = visit(f, from, to, sigma, l, sigma <= LEAST_SIGMA);
-    if (here == -INFINITY || walk_sigma(f, to, sigma, l, here) < f->top - COUNTS)
+  int to = 2, passed;
+  for (l *= factor; l >= LEAST_L * s->l_low && l <= fmin(s->l_high, s->width);
+       l *= factor) {
+    const double here = visit(f, from, to, sigma, l, sigma <= LEAST_SIGMA, &passed);
+    if (here == -INFINITY ||
+        walk_sigma(f, passed ? to : from, sigma, l, here) < f->top - COUNTS)
       break;
-    from = to;
-    to = 5 - to; /* 2 and 3 */
+    if (passed) {
+      from = to;
+      to = 5 - to; /* 2 and 3 */
+    }
   }
 }
 
@@ -240,6 +251,30 @@ static gpc_status set_basis(mixing *f, const double *inducing) {
   if (s->s2_free)
     f->basis.hyper.s2 = fmin(fmax(s->best.s2, 0.1), 10.0);
   return gpc_basis_factor(&f->basis);
+}
+
+#define FIRST_RIDGE 1e-15 /* of the largest variance ... */
+#define LAST_RIDGE 1e-6   /* ... and where a covariance is given up */
+
+/* The diagonal of cov [n x n] raised until it is positive definite: rounding may leave
+ * little of its smallest eigenvalues where rows have enormous weights. work [n x n]. */
+static gpc_status raise(size_t n, double *work, double *cov) {
+  double most = 0.0, ridge = 0.0;
+  for (size_t i = 0; i < n; i++)
+    most = fmax(most, cov[i + n * i]);
+  for (;;) {
+    memcpy(work, cov, n * n * sizeof(double));
+    for (size_t i = 0; i < n; i++)
+      work[i + n * i] += ridge * most;
+    if (gpc_chol(n, 1e-16 * most, work) == GPC_OK)
+      break;
+    ridge = ridge == 0.0 ? FIRST_RIDGE : 10.0 * ridge;
+    if (!(ridge <= LAST_RIDGE))
+      return GPC_NOT_PD;
+  }
+  for (size_t i = 0; i < n; i++)
+    cov[i + n * i] += ridge * most;
+  return GPC_OK;
 }
 
 /* The result, with the variance that the components have on average. */
@@ -271,11 +306,14 @@ static gpc_status finish(mixing *f, gpc_posterior *out) {
   memcpy(out->at.inducing, f->basis.w, m * sizeof(double));
   memcpy(out->at.q_mean, f->at, m * sizeof(double));
   memcpy(out->effect, f->now.effect, out->e * sizeof(double));
+  status = raise(size, f->part, out->cov);
+  if (status != GPC_OK)
+    return status;
   const double var = gpc_posterior_slope(out, f->at);
   for (size_t c = 0; c < m; c++)
     for (size_t r = 0; r < m; r++)
       out->at.q_cov[r + m * c] = out->cov[r + size * c] - var * f->at[r] * f->at[c];
-  return GPC_OK;
+  return raise(m, f->part, out->at.q_cov);
 }
 
 gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
@@ -286,20 +324,25 @@ gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
   get_room(out, &f);
   gpc_status status = set_basis(&f, out->at.inducing);
   if (status == GPC_OK) {
+    int moved = 0;
     if (settings->s2_free && sigma < 2.0 * LEAST_SIGMA) {
+      moved = 1;
       sigma = START_SIGMA;
       if (settings->l_free)
         l = fmin(fmax(settings->width / START_L, settings->l_low), settings->l_high);
     }
-    if (settings->l_free)
-      l = fmin(l, settings->width);
-    const double here = visit(&f, 0, 1, sigma, l, 0);
+    if (settings->l_free && l > settings->width) {
+      moved = 1;
+      l = settings->width;
+    }
+    int passed; /* at the optimum itself there has been a pass */
+    const double here = visit(&f, 0, moved ? 1 : -1, sigma, l, 0, &passed);
     if (here == -INFINITY)
       return GPC_NOT_PD;
-    walk_sigma(&f, 1, sigma, l, here);
+    walk_sigma(&f, passed, sigma, l, here);
     if (settings->l_free) {
-      walk_l(&f, sigma, l, exp(L_STEP));
-      walk_l(&f, sigma, l, exp(-L_STEP));
+      walk_l(&f, passed, sigma, l, exp(L_STEP));
+      walk_l(&f, passed, sigma, l, exp(-L_STEP));
     }
     *points = f.points;
     status = f.points ? finish(&f, out) : GPC_NOT_PD;

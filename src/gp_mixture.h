@@ -4,10 +4,10 @@
  * the bound, by what it leaves open of the slope, and by weak priors:
  *
  *   weight = exp(ELBO) sd(slope) p(sigma) p(l),
- *   sigma ~ Exp(1/3),   log l ~ N(log(width / 10), 1)                          eq. (35)
+ *   sigma ~ Exp(1/3),   log l ~ N(log(width / 16), .7^2)                       eq. (42)
  *
  * the smallest sigma standing for the line. The mixture of their posteriors is made one
- * Gaussian with the same mean and covariance, eq. (36), in the whitened coordinates of
+ * Gaussian with the same mean and covariance, eq. (43), in the whitened coordinates of
  * one basis, whose lengthscale is short enough for every component to be interpolated
  * from its values at the inducing inputs. */
 #ifndef GPC_GP_MIXTURE_H
@@ -33,13 +33,14 @@ gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slope
 double gpc_posterior_slope(const gpc_posterior *posterior, double *cross);
 
 /* Who looks at a point. Passes over the data are kept in slots, and a point is looked at
- * by the surrogate of the pass in slot `from`; with `to` other than -1 a pass is made
- * there first, and kept in slot `to`. Slot 0 is the optimum. */
+ * by the surrogate of the pass in slot `from`. With `to` other than -1 a pass is made there
+ * and kept in slot `to`, unless the surrogate promises less than `least` for out->value,
+ * which is then good enough. Slot 0 is the optimum. *passed: whether there was a pass. */
 #define GPC_MIXTURE_SLOTS 6
 typedef struct {
   void *self;
-  gpc_status (*look)(void *self, int from, int to, double s2, double l,
-                     gpc_posterior *out);
+  gpc_status (*look)(void *self, int from, int to, double s2, double l, double least,
+                     int *passed, gpc_posterior *out);
 } gpc_mixture_looker;
 
 typedef struct {

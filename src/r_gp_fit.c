@@ -98,17 +98,35 @@ static void put(SEXP list, const char **names, const char *name, SEXP x) {
   SET_VECTOR_ELT(list, at, x);
 }
 
-/* Hyperparameters of the optimum, where the posterior is an average over others. */
-static SEXP optimum_of(const gpc_hyper *hyper, double slope) {
-  const double values[4] = {hyper->s2, hyper->l, hyper->sn2, slope};
-  return vector_of(4, values);
+/* A mixture over hyperparameters as a list. */
+static SEXP pack_mixture(const gpc_posterior *p, int passes) {
+  static const char *names[] = {"hyper", "q_mean", "q_cov", "slope_var", "slope_cross",
+                                "effect", "cov",   "passes", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  const size_t m = p->at.m, size = m + p->slopes + p->e;
+  const double hyper[4] = {p->at.hyper.s2, p->at.hyper.l, p->at.hyper.sn2, p->at.slope};
+  SEXP q_cov = Rf_allocMatrix(REALSXP, (int)m, (int)m);
+  put(out, names, "q_cov", q_cov);
+  memcpy(REAL(q_cov), p->at.q_cov, m * m * sizeof(double));
+  SEXP cross = Rf_allocVector(REALSXP, (R_xlen_t)m);
+  put(out, names, "slope_cross", cross);
+  put(out, names, "slope_var", Rf_ScalarReal(gpc_posterior_slope(p, REAL(cross))));
+  put(out, names, "hyper", vector_of(4, hyper));
+  put(out, names, "passes", Rf_ScalarInteger(passes));
+  put(out, names, "q_mean", vector_of(m, p->at.q_mean));
+  if (p->e) {
+    put(out, names, "effect", vector_of(p->e, p->effect));
+    put(out, names, "cov", vector_of(size * size, p->cov));
+  }
+  UNPROTECT(1);
+  return out;
 }
 
 /* Effects as a list; without any only whether they were kept, and the bounds. */
 static SEXP pack_effects(const gpc_effects_result *r) {
   static const char *names[] = {"kept",  "elbo",     "none",   "passes", "converged",
                                 "hyper", "inducing", "q_mean", "tau",    "effect",
-                                "cov",   "slopes",   "count",  "scale",  "optimum", "edf", ""};
+                                "cov",   "slopes",   "count",  "scale",  "averaged", ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -125,8 +143,7 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     for (int b = 0; b < GPC_BLOCKS; b++)
       INTEGER(count)[b] = (int)f->count[b];
     if (r->averaged)
-      put(out, names, "optimum", optimum_of(&r->optimum, r->slope));
-    put(out, names, "edf", Rf_ScalarReal(r->edf));
+      put(out, names, "averaged", pack_mixture(&r->mixture, r->passes_average));
     put(out, names, "hyper", vector_of(4, hyper));
     put(out, names, "inducing", vector_of(r->m, r->at.inducing));
     put(out, names, "q_mean", vector_of(r->m, r->at.q_mean));
@@ -169,7 +186,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
       "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
       "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
       "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", "mass",
-      "site",   "optimum",   "edf",         "effect_site", ""};
+      "site",   "averaged",  "effect_site", ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};
@@ -187,8 +204,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "q_cov", q_cov);
   memcpy(REAL(q_cov), at->q_cov, at->m * at->m * sizeof(double));
   if (r->averaged)
-    put(out, names, "optimum", optimum_of(&r->optimum, r->slope));
-  put(out, names, "edf", Rf_ScalarReal(r->edf));
+    put(out, names, "averaged", pack_mixture(&r->mixture, r->passes_average));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
   put(out, names, "hyper", vector_of(4, hyper));
   put(out, names, "inducing", vector_of(at->m, at->inducing));

@@ -100,8 +100,11 @@ test_that("the band is the posterior of the map less its average", {
   expect_equal(half, qnorm(.95) * apply(centred, 1, sd), tolerance = .05)
   # Without the average it is the variance that latent() gives
   shape <- .Call(C_centred, fit, got$z, 1e6, 1)
-  var <- shape$var + shape$rho
-  expect_equal(sqrt(var), latent(fit, got$z)$sd, tolerance = 1e-6)
+  along <- got$z + drop(crossprod(forwardsolve(root, k(fit$inducing, got$z)), fit$slope_cross))
+  var <- shape$var + shape$rho + (fit$slope_sd * along)^2
+  expect_equal(sqrt(var), latent(fit, got$z)$sd, tolerance = 1e-5)
+  # and that of draws
+  expect_equal(apply(draws(got$z), 1, sd), latent(fit, got$z)$sd, tolerance = 0.05)
 })
 
 test_that("inducing inputs lie on the curve, and the lines can be chosen", {

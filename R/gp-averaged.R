@@ -1,0 +1,48 @@
+# The posterior averaged over the hyperparameters of the process (src/gp_mixture.h), which intervals and draws are taken
+# from: a fit of calib_gp() keeps it in the field `averaged`, beside the posterior of the optimum.
+
+#' The standard deviation of an estimated slope
+#' @noRd
+gp_slope_sd <- function(var, hyper) min(sqrt(var), 10 * hyper[["slope"]])
+
+#' What is kept of it: NULL where there is nothing to average over, or the core was not asked to
+#' @noRd
+gp_averaged_part <- function(fit) {
+  part <- fit$averaged
+  if (is.null(part)) return(NULL)
+  hyper <- gp_named(part$hyper)
+  out <- list(hyper = hyper, q_mean = part$q_mean, q_cov = part$q_cov, slope_sd = gp_slope_sd(part$slope_var, hyper),
+    slope_cross = part$slope_cross, passes = part$passes)
+  if (is.null(part$effect)) return(out)
+  cov <- matrix(part$cov, sqrt(length(part$cov)))
+  effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
+  effects$effect[] <- part$effect
+  effects$cov <- cov[lower.tri(cov, TRUE)]
+  c(out, list(effects = effects_short(effects, length(part$q_mean))))
+}
+
+#' The fit with the averaged posterior in the place of its own
+#' @noRd
+gp_averaged <- function(object) {
+  part <- object$averaged
+  if (is.null(part)) return(object)
+  for (name in c("hyper", "q_mean", "q_cov", "slope_sd", "slope_cross")) object[[name]] <- part[[name]]
+  if (!is.null(object$effects)) object$effects <- part$effects
+  object["averaged"] <- list(NULL)
+  object
+}
+
+#' What is wrong with the averaged posterior: text, or NULL. Fits of older versions have none.
+#' @noRd
+averaged_wrong <- function(object) {
+  part <- object$averaged
+  if (is.null(part)) return(NULL)
+  if (!is.list(part)) return("is no list")
+  size <- length(object$inducing)
+  wrong <- check_parts(part[names(part) != "effects"], list(hyper = field("number", 4L, low = 0, high = 1e150), q_mean = field("number", size),
+    q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0)))
+  if (length(wrong)) return(wrong)
+  if (is.null(part$effects) != is.null(object$effects)) return("has other effects of the classes")
+  wrong <- object_wrong(gp_averaged(object))
+  if (!is.null(wrong)) paste("is no posterior:", wrong)
+}

@@ -1,0 +1,189 @@
+# Intervals and draws averaged over the variance and the lengthscale of the process.
+
+two_bent <- function(n, seed) { # two classes, log-odds 4 tanh(z)
+  with_seed(seed, {
+    z <- outer(stats::rnorm(n, sd = 1.25), c(1, -1))
+    list(z = z, y = factor(oracle_draw(oracle_softmax(2 * tanh(z))), levels = 1:2))
+  })
+}
+three_bent <- function(n, seed) {
+  with_seed(seed, {
+    z <- matrix(stats::rnorm(3 * n, sd = 1.5), n)
+    z <- z - rowMeans(z)
+    list(z = z, y = factor(oracle_draw(oracle_softmax(1.5 * tanh(z) + 0.2 * z)), levels = 1:3))
+  })
+}
+fit_gp2 <- function(d, ...) suppressWarnings(calib_gp(d$z, d$y, input = "logits", ...))
+band <- function(fit, z, ...) with_seed(1, suppressWarnings(predict(fit, z, type = "interval", ...)))
+
+test_that("probabilities and the fit itself do not depend on it, intervals are wider", {
+  for (d in list(two_bent(150, 1), three_bent(200, 2))) {
+    for (effects in c("auto", "none", "matrix")) {
+      yes <- fit_gp2(d, class_effects = effects)
+      no <- fit_gp2(d, class_effects = effects, integrate = FALSE)
+      expect_null(no$averaged)
+      expect_false(is.null(yes$averaged))
+      expect_gt(yes$averaged$passes, 0)
+      kept <- setdiff(names(yes), c("call", "averaged"))
+      expect_identical(yes[kept], no[kept])
+      for (approx in c("delta", "mean")) expect_identical(predict(yes, d$z, approx = approx), predict(no, d$z, approx = approx))
+      x <- band(yes, d$z)
+      old <- band(no, d$z)
+      expect_identical(x[, , "estimate"], old[, , "estimate"])
+      expect_gt(mean(x[, , "upper"] - x[, , "lower"]), mean(old[, , "upper"] - old[, , "lower"]))
+      expect_true(all(x[, , "lower"] <= x[, , "estimate"] & x[, , "estimate"] <= x[, , "upper"]))
+    }
+  }
+})
+
+test_that("the average is that of fits whose hyperparameters are held, written out", {
+  d <- three_bent(400, 4)
+  fit <- fit_gp2(d, class_effects = "none")
+  expect_gt(fit$hyper[["variance"]], 0.02) # no line: the grid begins at the optimum
+  at <- seq(fit$range[1], fit$range[2], length.out = 15)
+  at <- at[abs(at) < 3]
+  width <- diff(range(fit$inducing))
+  sigma <- sqrt(fit$hyper[["variance"]]) * exp(1.4 * (-3:2))
+  l <- fit$hyper[["lengthscale"]] * exp(0.8 * (-3:3))
+  grid <- expand.grid(sigma = sigma[sigma > 0.02 & sigma < 8], l = l[l > 0.06 * width & l < width])
+  parts <- lapply(seq_len(nrow(grid)), function(i) {
+    held <- fit_gp2(d, class_effects = "none", integrate = FALSE,
+      hyper = c(variance = grid$sigma[i]^2, lengthscale = grid$l[i]))
+    # the map less its value at 0
+    k <- function(a, b) grid$sigma[i]^2 * exp(-outer(a, b, "-")^2 / (2 * grid$l[i]^2))
+    root <- t(chol(k(held$inducing, held$inducing) + diag(1e-6, length(held$inducing))))
+    a <- t(forwardsolve(root, k(held$inducing, at)) - drop(forwardsolve(root, k(held$inducing, 0))))
+    along <- at + drop(a %*% held$slope_cross)
+    list(value = held$elbo + log(held$slope_sd), mean = held$hyper[["slope"]] * at + drop(a %*% held$q_mean),
+      var = rowSums((a %*% held$q_cov) * a) + (held$slope_sd * along)^2)
+  })
+  half <- exp(0.7)
+  lowest <- grid$sigma <= 0.07
+  mass <- ifelse(lowest, 1, exp(-grid$sigma / half / 3)) - exp(-grid$sigma * half / 3)
+  u <- log(grid$l * 16 / width) / 0.7
+  mass <- mass * (pnorm(u + 0.4 / 0.7) - pnorm(u - 0.4 / 0.7))
+  value <- vapply(parts, `[[`, 0, "value") + log(mass)
+  weight <- exp(value - max(value))
+  weight <- weight / sum(weight)
+  mean <- drop(sapply(parts, `[[`, "mean") %*% weight)
+  var <- drop(sapply(parts, function(p) p$var + (p$mean - mean)^2) %*% weight)
+  # what the fit keeps
+  got <- fit$averaged
+  k <- function(a, b) got$hyper[["variance"]] * exp(-outer(a, b, "-")^2 / (2 * got$hyper[["lengthscale"]]^2))
+  root <- t(chol(k(fit$inducing, fit$inducing) + diag(1e-6, length(fit$inducing))))
+  a <- t(forwardsolve(root, k(fit$inducing, at)) - drop(forwardsolve(root, k(fit$inducing, 0))))
+  along <- at + drop(a %*% got$slope_cross)
+  own <- got$hyper[["slope"]] * at + drop(a %*% got$q_mean)
+  own_sd <- sqrt(rowSums((a %*% got$q_cov) * a) + (got$slope_sd * along)^2)
+  far <- abs(at) > 0.3
+  expect_lt(max(abs(own - mean)), 0.1 * max(sqrt(var)))
+  expect_equal(own_sd[far], sqrt(var)[far], tolerance = 0.1)
+})
+
+test_that("draws are those of the averaged posterior", {
+  d <- two_bent(120, 4)
+  fit <- fit_gp2(d, class_effects = "none")
+  z <- outer(c(-2, -1, 0.5, 1.5), c(1, -1))
+  draws <- with_seed(2, predict(fit, z, type = "draws", n_draws = 4000))
+  logit <- log(draws[, 1, ] / draws[, 2, ])
+  averaged <- gp_averaged(fit)
+  for (i in seq_len(nrow(z))) {
+    row <- oracle_row(z[i, ], averaged$inducing, averaged$q_mean, averaged$q_cov, averaged$hyper)
+    along <- oracle_row(z[i, ], averaged$inducing, averaged$slope_cross, averaged$q_cov, replace(averaged$hyper, "slope", 1))$phi
+    var <- sum(row$cov * c(1, -1, -1, 1)) + (averaged$slope_sd * diff(along))^2
+    expect_equal(mean(logit[i, ]), -diff(row$phi), tolerance = 0.05)
+    expect_equal(sd(logit[i, ]), sqrt(var), tolerance = 0.06)
+  }
+})
+
+test_that("a fit that stops at the line although a bend has the higher bound has intervals that know of bends", {
+  d <- with_seed(16302, { # found among 60 sets: the optimum is local
+    z <- outer(stats::rnorm(300, sd = 1.25), c(1, -1))
+    gumbel <- -log(-log(matrix(stats::runif(600), 300)))
+    list(z = z, y = factor(max.col(log(oracle_softmax(2 * tanh(z))) + gumbel, "first"), levels = 1:2))
+  })
+  fit <- fit_gp2(d, class_effects = "none")
+  expect_lt(fit$hyper[["variance"]], 1e-4)
+  expect_true(fit$converged)
+  short <- fit_gp2(d, class_effects = "none", hyper = c(lengthscale = diff(range(fit$inducing)) / 12))
+  expect_gt(short$elbo, fit$elbo)
+  curved <- function(fit) { # standard deviation of the second difference of the log-odds, 0 for lines
+    p <- with_seed(2, predict(fit, outer(c(0.5, 1, 1.5), c(1, -1)), type = "draws", n_draws = 400))
+    g <- log(p[, 1, ] / p[, 2, ])
+    sd(g[3, ] - 2 * g[2, ] + g[1, ])
+  }
+  expect_gt(curved(fit), 5 * curved(fit_gp2(d, class_effects = "none", integrate = FALSE)))
+})
+
+test_that("there is nothing to average over where both are held, and elsewhere it is not done", {
+  d <- three_bent(150, 5)
+  expect_null(fit_gp2(d, hyper = c(variance = 1, lengthscale = 1))$averaged)
+  expect_false(is.null(fit_gp2(d, hyper = c(variance = 1))$averaged))
+  expect_equal(fit_gp2(d, class_effects = "none", hyper = c(lengthscale = 1.5))$averaged$hyper[["lengthscale"]], 1.5)
+  expect_null(fit_gp2(d, covariance = "diag")$averaged)
+  expect_null(fit_gp2(d, class_effects = "none", optimize_inducing = TRUE)$averaged)
+  expect_null(suppressWarnings(calib_gp(matrix(0, 20, 3), rep(1:3, length.out = 20), input = "logits"))$averaged)
+  expect_error(calib_gp(d$z, d$y, integrate = NA), "`integrate`", class = "gpcalib_error_input")
+})
+
+test_that("fits through files, of older versions and with damage", {
+  d <- three_bent(150, 6)
+  for (fit in list(fit_gp2(d), fit_gp2(d, class_effects = "none"), fit_gp2(d, monotone = TRUE))) {
+    file <- tempfile()
+    saveRDS(fit, file)
+    expect_identical(band(readRDS(file), d$z[1:5, ]), band(fit, d$z[1:5, ]))
+    old <- fit
+    old["averaged"] <- NULL # a fit of version 0.1 has no such field
+    expect_identical(predict(old, d$z), predict(fit, d$z))
+    expect_lt(mean(band(old, d$z)[, , "upper"]), mean(band(fit, d$z)[, , "upper"]))
+    for (part in names(fit$averaged)) {
+      for (value in list(NULL, "x", NA, numeric(), c(2, -1))) {
+        broken <- fit
+        broken$averaged[part] <- list(value)
+        expect_error(predict(broken, d$z), class = "gpcalib_error_object")
+      }
+    }
+    broken <- fit
+    broken$averaged <- 1
+    expect_error(predict(broken, d$z), "averaged", class = "gpcalib_error_object")
+    broken <- fit
+    broken$averaged$q_cov <- -broken$averaged$q_cov
+    expect_error(predict(broken, d$z), "averaged", class = "gpcalib_error_object")
+  }
+})
+
+test_that("monotone fits keep the order in averaged intervals and draws", {
+  d <- two_bent(100, 7)
+  fit <- fit_gp2(d, monotone = TRUE)
+  expect_false(is.null(fit$averaged))
+  z <- outer(seq(-4, 4, by = 0.25), c(1, -1))
+  x <- band(fit, z, n_draws = 100)
+  up <- z[, 1] > 0
+  for (part in c("estimate", "lower", "upper")) {
+    expect_true(all(x[up, 1, part] >= x[up, 2, part]))
+    expect_true(all(diff(x[, 1, part]) >= -1e-9))
+  }
+  draws <- with_seed(3, suppressWarnings(predict(fit, z, type = "draws", n_draws = 50)))
+  expect_true(all(draws[up, 1, ] >= draws[up, 2, ]))
+  expect_true(all(apply(draws[, 1, ], 2, diff) >= -1e-9))
+})
+
+test_that("updates keep it: one batch is the fit of that batch, several come near the fit of all rows", {
+  d <- three_bent(900, 8)
+  part <- function(rows) list(z = d$z[rows, ], y = d$y[rows])
+  fit <- fit_gp2(part(1:300), class_effects = "none")
+  fresh <- fit_gp2(part(301:600), class_effects = "none")
+  again <- update(fit, d$z[301:600, ], d$y[301:600], forget = 1)
+  expect_equal(band(again, d$z[1:20, ]), band(fresh, d$z[1:20, ]), tolerance = 1e-6)
+  all <- fit_gp2(d, class_effects = "none")
+  for (b in 1:2) fit <- update(fit, d$z[300 * b + 1:300, ], d$y[300 * b + 1:300])
+  width <- function(fit) mean(band(fit, d$z[1:200, ])[, , "upper"] - band(fit, d$z[1:200, ])[, , "lower"])
+  expect_equal(width(fit), width(all), tolerance = 0.2)
+  expect_null(update(fit_gp2(part(1:300), class_effects = "none", integrate = FALSE), d$z[301:600, ], d$y[301:600])$averaged)
+})
+
+test_that("summary() says so", {
+  d <- two_bent(100, 9)
+  expect_output(print(summary(fit_gp2(d))), "intervals averaged over variance and lengthscale")
+  expect_false(any(grepl("averaged", capture.output(print(summary(fit_gp2(d, integrate = FALSE)))))))
+})

@@ -57,8 +57,10 @@ test_that("several classes with effects agree with brute force, by every road", 
   new <- three$scores[1:12, ]
   delta <- predict(three$fit, new)
   mc <- predict(three$fit, new, approx = "mc", n_draws = 20000)
-  draws <- predict(three$fit, new, type = "draws", n_draws = 4000)
-  ends <- predict(three$fit, new, type = "interval", level = 0.9, n_draws = 4000)
+  plain <- three$fit
+  plain["averaged"] <- list(NULL) # draws and intervals of the fit's own posterior
+  draws <- predict(plain, new, type = "draws", n_draws = 4000)
+  ends <- predict(plain, new, type = "interval", level = 0.9, n_draws = 4000)
   expect_equal(ends[, , "estimate"], delta, tolerance = 1e-12)
   expect_equal(predict(three$fit, new, type = "class"), factor(max.col(delta), levels = 1:3))
   for (n in 1:12) {
@@ -80,7 +82,9 @@ test_that("several classes with effects agree with brute force, by every road", 
 test_that("a slope that is taken as known narrows the draws", {
   set.seed(27)
   new <- three$scores[1:3, ]
-  known <- predict(three$fit, new, type = "draws", n_draws = 6000, vary_slope = FALSE)
+  plain <- three$fit
+  plain["averaged"] <- list(NULL)
+  known <- predict(plain, new, type = "draws", n_draws = 6000, vary_slope = FALSE)
   for (n in 1:3) {
     row <- oracle_effect_row(three$fit, three$z[n, ], known_slope = TRUE)
     expect_equal(var(log(known[n, 2, ] / known[n, 1, ])), sum(row$cov[1:2, 1:2] * c(1, -1, -1, 1)), tolerance = 0.1)
@@ -97,7 +101,8 @@ test_that("offsets of many classes shift the process", {
   for (n in 1:6) {
     row <- oracle_row(many$z[n, ], fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)
     expect_equal(unname(latent$mean[n, ]), row$phi + unname(b$mean), tolerance = 1e-6)
-    expect_equal(unname(latent$var[n, ]), diag(row$cov) + b$var, tolerance = 1e-5)
+    along <- oracle_row(many$z[n, ], fit$inducing, fit$slope_cross, fit$q_cov, replace(fit$hyper, "slope", 1))$phi
+    expect_equal(unname(latent$var[n, ]), diag(row$cov) + (fit$slope_sd * along)^2 + b$var, tolerance = 1e-5)
     expect_equal(unname(p[n, ]), oracle_soft(row$phi + unname(b$mean)), tolerance = 1e-6)
   }
   set.seed(28)

@@ -90,6 +90,7 @@ test_that("single functions keep the order around every node", {
   three <- quiet_fit(d$scores[, 1:3], factor(pmin(as.integer(d$labels), 3)), center = FALSE)
   process <- c("inducing", "q_mean", "q_cov", "hyper", "range", "scores_seen", "order_mass", "slope_cross", "slope_sd")
   three[process] <- fit[process]
+  three["averaged"] <- list(NULL) # the nodes are those of the fit's own posterior
   set.seed(6)
   draws <- suppressWarnings(predict(three, rows, type = "draws", n_draws = 40, vary_slope = FALSE))
   expect_equal(sum(apply(draws, 3, function(p) sum(p[, 2] < p[, 1]))), 0)

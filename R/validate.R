@@ -225,8 +225,8 @@ warn_validation <- function(parts) {
   }
   limited <- sum(vapply(parts, function(part) as.double(part$limited), 0))
   if (limited) {
-    warn_gpcalib("limited", paste0(limited, " probabilities are 0 or 1. Their log-odds count as the most extreme ",
-      "others in intercept, slope and curve."))
+    warn_gpcalib("limited", paste0(limited, " probabilities are 0 or 1, whose log-odds are infinite. For intercept, slope ",
+      "and curve they are replaced by the most extreme other probabilities."))
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)
   if (length(apart)) {

@@ -93,6 +93,7 @@ writeLines(c(
     "the true probability of the class with the highest score (of the first of two classes), with its Monte-Carlo standard error over ",
     "calibration sets, for the default fit (`integrate = TRUE`); *worst tenth*: the same in the worst of ten groups of rows by that score; *all classes*: of ",
     "all classes alike; *asked*: at least .92 on average and .80 in the worst tenth, lines at most .98; *plug-in*: `integrate = FALSE`."),
+  "", paste0("Cells measured so far: ", nrow(cells), " of ", length(c(tuned, held_out)) * 12, "."),
   "", if (any(own)) c("## Truths on which the priors were tuned", "", table_of(cells[own, ]), "", count(cells[own, ]), ""),
   if (any(!own)) c("## Truths that were kept for the end", "", table_of(cells[!own, ]), "", count(cells[!own, ]))
 ), out_file)

@@ -20,7 +20,7 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #' * `"mixed"`, the default: a share of the rows (`random`, one half) is drawn at random from those that
 #'   `"information"` did not take. These rows protect against a model that is wrong, and they make estimates possible.
 #' * `"entropy"`: the rows whose calibrated prediction is most uncertain. It is what active learning
-#'   uses for training a classifier; for calibration it is often worse than chance, since rows of which the classifier is sure are
+#'   uses for training a classifier; for calibration it may be worse than chance, since rows of which the classifier is sure are
 #'   never looked at.
 #' * `"random"`: every row has the same chance.
 #'
@@ -40,8 +40,10 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #' alone, with the pool as it was then.
 #'
 #' # When it is worth it
-#' With few labels: in the comparison of `bench/results/query.md` (in the sources) `"mixed"` is ahead of `"random"` with 50
-#' labels, and the difference fades beyond some hundred.
+#' On six real classifiers with default fits (`bench/results/query.md` in the sources, 20 repeats) the mean log loss after 50, 100 and 200 labels is
+#' .458, .430, .410 with `"mixed"`, .471, .446, .431 with `"random"` and .465, .436, .425 with `"entropy"`. The gain comes from classifiers with
+#' several classes and large effects of single classes; with two classes and on one set of four it is within the error. The calibration error (ECE) gains
+#' at 50 labels and hardly beyond. Fits with the weights had a higher log loss than fits without on all six sets.
 #'
 #' @param fit A fit of [calib_gp()]; for `"entropy"` and `"random"` any calibrator. Effects of the classes are part of what is to
 #'   be learnt, except in fits with offsets of more than 26 classes, where the offsets are taken as known. A fit with

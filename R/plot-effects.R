@@ -59,7 +59,11 @@ plot_moves <- function(object, ..., base_size = 9) {
   named <- rows[utils::head(others[order(-abs(rows$estimate[others]))], moves_named), ]
   most <- max(abs(rows$estimate), 1e-12)
   short <- function(x) shorten(x, if (k > 12) 6 else 10)
-  named$label <- formatC(named$estimate, digits = 1, format = "f", flag = "+")
+  # as many digits as the largest of them needs; those that they do not show are not named
+  digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
+  shown <- abs(named$estimate) >= 0.5 * 10^-digits
+  named <- named[shown | seq_along(shown) == 1, ]
+  named$label <- formatC(named$estimate, digits = digits, format = "f", flag = "+")
   ggplot(rows, aes(.data$said, .data$class)) +
     ggplot2::geom_tile(aes(fill = .data$estimate)) +
     ggplot2::geom_tile(data = named, fill = NA, colour = "black", linewidth = base_size / 20) +

@@ -213,6 +213,9 @@ test_that("pictures of the effects hold their tables", {
   expect_equal(rows$estimate, offsets$estimate)
   expect_equal(rows$conf.high - rows$conf.low, 2 * qnorm(0.75) * offsets$sd)
   heat <- autoplot(three$fit, what = "matrix")
+  small <- three$fit # no entry is named that its digits do not show
+  small$effects$effect <- small$effects$effect / 50
+  expect_no_match(autoplot(small, what = "matrix")$labels$caption, "[+-]0\\.0+[, .](?![0-9])", perl = TRUE)
   expect_equal(nrow(heat$data), 9)
   expect_match(heat$labels$caption, "1 for 2 \\+")
   for (p in list(plot, heat, autoplot(many$fit, what = "offsets"), autoplot(three$fit))) {

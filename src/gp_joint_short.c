@@ -29,7 +29,7 @@
 #define WIDE 0.25  /* mean of D in a row ... */
 #define WIDE_CLASS 4.0 /* ... or D of a class, which may then win now and then: */
 #define LIGHT_WIDE 1e-4
-#define PAIRS 64       /* of points to integrate over */
+#define PAIRS 128      /* of points to integrate over */
 #define MOST_OPEN 60.0 /* of the variance that this takes for possible */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }

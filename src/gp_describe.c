@@ -11,7 +11,7 @@
 void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) {
   gpc_fit_result *result = f->result;
   const gpc_fit_settings *s = f->settings;
-  const int logs = s->mean == GPC_MEAN_LOG;
+  const int logs = gpc_mean_of_logs(s->mean);
   result->at = f->at;
   const gpc_prior prior = gpc_params_prior(&result->at, &o->visitor->prior);
   result->elbo = o->here.elbo;

@@ -76,7 +76,7 @@ GPC_WIDE static void softmax_rows(const gpc_gp_data *data, const gpc_prior *prio
 #pragma omp simd
     for (size_t i = 0; i < rows; i++)
       e[i] = gpc_exp_nonpos(phi[i] - top[i]);
-    for (size_t i = 0; i < rows && prior->mean != GPC_MEAN_LINEAR; i++)
+    for (size_t i = 0; i < rows && !gpc_prior_has_slope(prior); i++)
       e[i] *= gpc_prior_factor(prior, gpc_gp_score(data, first + i, j));
     for (size_t i = 0; i < rows; i++)
       sum[i] += e[i];

@@ -12,6 +12,7 @@
 
 #include "gpc.h"
 
+#include <float.h>
 #include <math.h>
 
 typedef enum { GPC_MEAN_LINEAR, GPC_MEAN_LOG } gpc_mean; /* identity: linear, slope 1 */
@@ -23,6 +24,11 @@ typedef struct {
   const double *p0; /* [m x m] prior precision of v, symmetric, or NULL: I */
   double p0_logdet; /* log |P0|, with p0 */
 } gpc_prior;
+
+/* 1 if the mean has a slope that can be estimated, and 1 if it is a straight line of log z
+ * instead of z. */
+static inline int gpc_mean_has_slope(gpc_mean mean) { return mean == GPC_MEAN_LINEAR; }
+static inline int gpc_mean_of_logs(gpc_mean mean) { return mean == GPC_MEAN_LOG; }
 
 /* smooth(z) and factor(z) of the mean function. */
 static inline double gpc_prior_smooth(const gpc_prior *prior, double z) {
@@ -37,6 +43,21 @@ static inline double gpc_prior_mu(const gpc_prior *prior, double z) {
   return prior->mean == GPC_MEAN_LINEAR ? prior->slope * z : log(z);
 }
 
+/* The scale t on which mu is a straight line, z or log z, and back; the line's slope; the
+ * least z at which mu is finite, in doubles. */
+static inline double gpc_prior_least(const gpc_prior *prior) {
+  return gpc_mean_of_logs(prior->mean) ? DBL_MIN : -INFINITY;
+}
+static inline double gpc_prior_line(const gpc_prior *prior, double z) {
+  return gpc_mean_of_logs(prior->mean) ? log(fmax(z, DBL_MIN)) : z;
+}
+static inline double gpc_prior_point(const gpc_prior *prior, double t) {
+  return gpc_mean_of_logs(prior->mean) ? exp(t) : t;
+}
+static inline double gpc_prior_line_slope(const gpc_prior *prior) {
+  return gpc_mean_of_logs(prior->mean) ? 1.0 : prior->slope;
+}
+
 /* f [n] += mu(z), and f [n] += smooth(z), for z [n]. */
 void gpc_prior_add_mu(const gpc_prior *prior, size_t n, const double *z, double *f);
 void gpc_prior_add_smooth(const gpc_prior *prior, size_t n, const double *z, double *f);
@@ -45,9 +66,8 @@ void gpc_prior_add_smooth(const gpc_prior *prior, size_t n, const double *z, dou
 double gpc_prior_slope_grad(const gpc_prior *prior, size_t n, const double *z,
                             const double *gf);
 
-/* 1 if the mean has a slope that can be estimated. */
 static inline int gpc_prior_has_slope(const gpc_prior *prior) {
-  return prior->mean == GPC_MEAN_LINEAR;
+  return gpc_mean_has_slope(prior->mean);
 }
 
 /* out [m] := P0 (x - m0), the gradient of the quadratic form below; returns

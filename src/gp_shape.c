@@ -18,10 +18,7 @@ int gpc_shape_increasing(const gpc_prior *prior, const gpc_params *at, double lo
                      .hyper = at->hyper,
                      .chol = gpc_get_doubles(memory, m * m)};
   for (size_t i = 0; i < POINTS; i++)
-    z[i] = low + (high - low) * (double)i / (POINTS - 1.0);
-  if (prior->mean == GPC_MEAN_LOG)
-    for (size_t i = 0; i < POINTS; i++)
-      z[i] = fmax(z[i], DBL_MIN);
+    z[i] = fmax(low + (high - low) * (double)i / (POINTS - 1.0), gpc_prior_least(prior));
   if (gpc_basis_factor(&basis) != GPC_OK)
     return 0;
   gpc_basis_eval(&basis, POINTS, z, a, rho);
@@ -54,7 +51,7 @@ static void find_peaks(const gpc_prior *prior, const gpc_visit *v, double *peak)
     bend = fmax(bend, fabs(v->psi[i + 1] - 2.0 * v->psi[i] + v->psi[i - 1]));
   for (size_t i = 0; i < g; i++) {
     highest = fmax(highest, v->psi[i]);
-    peak[i] = prior->mean == GPC_MEAN_LINEAR ? highest + 0.15 * bend : INFINITY;
+    peak[i] = gpc_prior_has_slope(prior) ? highest + 0.15 * bend : INFINITY;
   }
 }
 

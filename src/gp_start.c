@@ -6,12 +6,12 @@
 #include <math.h>
 
 int gpc_start_slope_free(const gpc_fitting *f) {
-  return f->settings->mean == GPC_MEAN_LINEAR && isnan(f->settings->slope);
+  return gpc_mean_has_slope(f->settings->mean) && isnan(f->settings->slope);
 }
 
 void gpc_start_guess(gpc_fitting *f, gpc_sample *sample, double start) {
   const gpc_prepared *p = &f->now;
-  const int logs = f->settings->mean == GPC_MEAN_LOG;
+  const int logs = gpc_mean_of_logs(f->settings->mean);
   void *mark = f->memory->mark(f->memory->self);
   double *work =
       gpc_get_doubles(f->memory, gpc_temperature_work(sample->rows, sample->k));

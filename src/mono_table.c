@@ -20,18 +20,6 @@
 #define UNEXPLAINED 0.01    /* of the prior variance, where they are */
 #define MOST_ADDED 500
 
-/* t of a point z of the process, and back. */
-static double line_of(const gpc_prior *prior, double z) {
-  return prior->mean == GPC_MEAN_LOG ? log(fmax(z, DBL_MIN)) : z;
-}
-static double point_of(const gpc_prior *prior, double t) {
-  return prior->mean == GPC_MEAN_LOG ? exp(t) : t;
-}
-
-static double slope_of(const gpc_prior *prior) {
-  return prior->mean == GPC_MEAN_LOG ? 1.0 : prior->slope;
-}
-
 /* The part of the range seen that the process reaches, on the scale of z. */
 static void reached(const gpc_gp_fitted *fit, const gpc_mono_seen *seen, double *low,
                     double *high) {
@@ -41,8 +29,9 @@ static void reached(const gpc_gp_fitted *fit, const gpc_mono_seen *seen, double 
     first = fmin(first, basis->w[i]);
     last = fmax(last, basis->w[i]);
   }
-  *low = fmax(point_of(&fit->prior, seen->lowest), first - REACH * basis->hyper.l);
-  *high = fmin(point_of(&fit->prior, seen->highest), last + REACH * basis->hyper.l);
+  *low = fmax(gpc_prior_point(&fit->prior, seen->lowest), first - REACH * basis->hyper.l);
+  *high =
+      fmin(gpc_prior_point(&fit->prior, seen->highest), last + REACH * basis->hyper.l);
   if (!(*low < *high)) { /* nothing seen, or nothing the inducing inputs know */
     *low = first;
     *high = last;
@@ -85,11 +74,11 @@ size_t gpc_mono_inputs(const gpc_gp_fitted *fit, const gpc_mono_seen *seen,
 /* Nodes: the range that is reached, evenly divided, and a margin on both sides. */
 static void place_nodes(const gpc_gp_fitted *fit, const gpc_mono_seen *seen,
                         const gpc_memory *memory, gpc_mono_table *table) {
-  const double slope = slope_of(&fit->prior);
+  const double slope = gpc_prior_line_slope(&fit->prior);
   double low, high;
   reached(fit, seen, &low, &high);
-  low = line_of(&fit->prior, low);
-  high = line_of(&fit->prior, high);
+  low = gpc_prior_line(&fit->prior, low);
+  high = gpc_prior_line(&fit->prior, high);
   if (!(high - low > 1e-6 * (fabs(low) + fabs(high)))) {
     low -= 0.5 / slope;
     high += 0.5 / slope;
@@ -168,7 +157,7 @@ static gpc_status place_process(const gpc_gp_fitted *fit, const gpc_mono_seen *s
     status = gpc_basis_factor(&all);
   if (status == GPC_OK) {
     for (size_t g = 0; g < nodes; g++)
-      z[g] = point_of(&fit->prior, table->t[g]);
+      z[g] = gpc_prior_point(&fit->prior, table->t[g]);
     gpc_basis_eval(&fit->basis, nodes, z, a, rho);
     gpc_gemm(0, 0, nodes, 1, own, 1.0, a, fit->q_mean, 0.0, table->phi);
     for (size_t g = 0; g < nodes; g++) /* eq. (7); log z is t itself */

@@ -17,18 +17,14 @@ static gpc_mono_seen unpack_seen(SEXP fit, const gpc_gp_fitted *process) {
   const double *ends =
       r_doubles(r_element(r_element(fit, "scores_seen"), "breaks"), "breaks", 2);
   SEXP mass = r_element(fit, "order_mass");
-  gpc_mono_seen seen = {.lowest = range[0],
-                        .highest = range[1],
+  gpc_mono_seen seen = {.lowest = gpc_prior_line(&process->prior, range[0]),
+                        .highest = gpc_prior_line(&process->prior, range[1]),
                         .from = ends[0],
                         .to = ends[1],
                         .bins = (size_t)XLENGTH(mass) - 2,
                         .mass = r_doubles(mass, "order_mass", -1)};
   if (XLENGTH(mass) < 3)
     Rf_error("internal error: 'order_mass' is too short");
-  if (process->prior.mean == GPC_MEAN_LOG) {
-    seen.lowest = log(range[0] > DBL_MIN ? range[0] : DBL_MIN);
-    seen.highest = log(range[1] > DBL_MIN ? range[1] : DBL_MIN);
-  }
   return seen;
 }
 

@@ -300,6 +300,18 @@ void gpc_lower_solve(size_t n, const double *inv, double *work, double *x) {
   gpc_gemm(1, 0, n, 1, n, 1.0, inv, work, 0.0, x);
 }
 
+/* Rounding decides the signs of LAPACK's eigenvectors, and integration points turned by them
+ * would follow. Weights without symmetry, so that hardly any eigenvector has a sum of 0. */
+static void fix_signs(size_t m, double *a) {
+  for (size_t j = 0; j < m; j++) {
+    double *v = a + m * j, sum = 0.0;
+    for (size_t i = 0; i < m; i++)
+      sum += v[i] * (0.5 + fmod(0.6180339887498949 * (double)(i + 1), 1.0));
+    for (size_t i = 0; i < m && sum < 0.0; i++)
+      v[i] = -v[i];
+  }
+}
+
 gpc_status gpc_eigen(size_t m, double *a, double *value, double *work) {
   int n = (int)m, size = 3 * n, info = 0;
   F77_CALL(dsyev)("V", "L", &n, a, &n, value, work, &size, &info FCONE FCONE);
@@ -316,6 +328,7 @@ gpc_status gpc_eigen(size_t m, double *a, double *value, double *work) {
       a[i + m * other] = swap;
     }
   }
+  fix_signs(m, a);
   return GPC_OK;
 }
 

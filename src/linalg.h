@@ -59,7 +59,8 @@ static inline double gpc_dot(size_t n, const double *a, const double *b) {
   return sum;
 }
 
-/* Eigenvectors of the symmetric a [m x m] in place, by descending eigenvalue (value [m]).
+/* Eigenvectors of the symmetric a [m x m] in place, by descending eigenvalue (value [m]),
+ * with signs that rounding does not decide.
  * work [3 m]. */
 gpc_status gpc_eigen(size_t m, double *a, double *value, double *work);
 

@@ -85,8 +85,7 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->out = t->s + k;
   t->one = t->out + k;
   if (!spread) {
-    memset(root, 0, x * x * sizeof(double));
-    gpc_joint_table_make(fit, root, memory, &t->table);
+    gpc_joint_table_make(fit, NULL, memory, &t->table);
     return GPC_OK;
   }
   t->cross = gpc_get_doubles(memory, x * r * k);

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #define NODES_PER_L 32.0
+#define FINE_PER_L 128.0 /* for the mean alone, which other programs compute, too */
 #define REACH 9.0 /* lengthscales beyond the inducing inputs: exp(-40) is left of them */
 
 void gpc_joint_table_make(const gpc_joint_fitted *fit, const double *root,
                           const gpc_memory *memory, gpc_joint_table *table) {
   const gpc_basis *basis = &fit->process.basis;
-  const size_t m = basis->m, x = m + fit->slopes;
+  const size_t m = basis->m, x = root ? m + fit->slopes : 0;
   const double l = basis->hyper.l;
   double low = basis->w[0], high = basis->w[0];
   for (size_t i = 1; i < m; i++) {
@@ -22,23 +23,24 @@ void gpc_joint_table_make(const gpc_joint_fitted *fit, const double *root,
   table->x = x;
   table->columns = x + 2;
   table->low = low - REACH * l;
-  table->inv_step = NODES_PER_L / l;
+  table->inv_step = (root ? NODES_PER_L : FINE_PER_L) / l;
   table->nodes = (size_t)ceil((high - low + 2.0 * REACH * l) * table->inv_step) + 4;
   table->node = gpc_get_doubles(memory, table->nodes * table->columns);
-  table->slope = gpc_get_doubles(memory, x);
+  table->slope = gpc_get_doubles(memory, x + 1);
   for (size_t p = 0; p < x; p++)
     table->slope[p] = fit->slopes ? root[m + x * p] : 0.0;
   void *mark = memory->mark(memory->self);
   const size_t n = table->nodes;
   double *z = gpc_get_doubles(memory, n), *a = gpc_get_doubles(memory, n * m);
-  double *au = gpc_get_doubles(memory, n * x), *mean = gpc_get_doubles(memory, n);
-  double *rho = gpc_get_doubles(memory, n), *top = gpc_get_doubles(memory, m * x);
+  double *au = gpc_get_doubles(memory, n * x + 1), *mean = gpc_get_doubles(memory, n);
+  double *rho = gpc_get_doubles(memory, n), *top = gpc_get_doubles(memory, m * x + 1);
   for (size_t i = 0; i < n; i++)
     z[i] = table->low + (double)i / table->inv_step;
   gpc_basis_eval(basis, n, z, a, rho);
   for (size_t p = 0; p < x; p++)
     memcpy(top + m * p, root + x * p, m * sizeof(double));
-  gpc_gemm(0, 0, n, x, m, 1.0, a, top, 0.0, au);
+  if (root)
+    gpc_gemm(0, 0, n, x, m, 1.0, a, top, 0.0, au);
   gpc_gemm(0, 0, n, 1, m, 1.0, a, fit->process.q_mean, 0.0, mean);
   for (size_t i = 0; i < n; i++) {
     double *to = table->node + table->columns * i;

@@ -15,7 +15,8 @@ typedef struct {
   double *slope; /* [x] the slope's row of U, 0 without one */
 } gpc_joint_table;
 
-/* root [x x x]: U, any root of S_xx (zeros: for the mean alone). */
+/* root [x x x]: U, any root of S_xx; NULL: a finer table of the mean alone, x = 0, off by
+ * less than 1e-9. */
 void gpc_joint_table_make(const gpc_joint_fitted *fit, const double *root,
                           const gpc_memory *memory, gpc_joint_table *table);
 

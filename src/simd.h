@@ -9,8 +9,10 @@
 #ifndef GPC_SIMD_H
 #define GPC_SIMD_H
 
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) && \
-    defined(__gnu_linux__) && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) &&    \
+#include <stdint.h> /* says whether the library is glibc */
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) &&  \
+    defined(__GLIBC__) && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) &&        \
     !defined(__SANITIZE_THREAD__)
 #define GPC_WIDE __attribute__((target_clones("avx2", "default")))
 #else

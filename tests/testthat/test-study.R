@@ -94,7 +94,7 @@ test_that("all calibrators of the package take part by default, and nothing else
   expect_false(any(c("study", "metrics", "map") %in% known))
   exported <- sub("calib_", "", grep("^calib_", getNamespaceExports("gpcalib"), value = TRUE))
   expect_setequal(known, setdiff(exported, c("study", "metrics", "map", "cv", "test", "fit", "validate", "monitor",
-    "sql", "sums", "counts")))
+    "sql", "sums", "counts", "query", "switch")))
   set.seed(1)
   study <- suppressWarnings(calib_study(z, y, splits = 1))
   expect_identical(levels(study$method), known)

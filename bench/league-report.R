@@ -1,5 +1,5 @@
 # The tables of the league, from the results that league.R kept: bench/results/league.md and league.csv, and two
-# small files that vignettes/which-calibrator.Rmd reads.
+# small files that vignettes/choosing.Rmd reads.
 #
 # An experiment is a set with a number of calibration rows; its loss is the mean over splits. As in CalArena
 # (Holzmüller, Berta, Bach and Jordan 2026, arXiv 2605.30188) the win rate of a method is the share of the other
@@ -192,7 +192,7 @@ league_report <- function(cache, folder) {
   ))
   round_to <- function(x) if (is.double(x)) signif(x, 5) else x
   utils::write.csv(as.data.frame(lapply(means, round_to)), "bench/results/league.csv", row.names = FALSE, quote = FALSE)
-  vignette <- "vignettes/which-calibrator"
+  vignette <- "vignettes/choosing"
   dir.create(vignette, showWarnings = FALSE)
   small <- rbind(data.frame(league = "two", leagues$two), data.frame(league = "many", leagues$many))
   utils::write.csv(as.data.frame(lapply(small, round_to)), file.path(vignette, "league.csv"), row.names = FALSE, quote = FALSE)

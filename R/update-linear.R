@@ -22,7 +22,7 @@ update_linear <- function(object, data, forget) {
       "Fit it again on all rows.")
   }
   old <- unname(c(object$offset, as.vector(object$weights)))
-  precision <- (1 - forget) * plain_inverse(lower_matrix(object$covariance))
+  precision <- (1 - forget) * plain_inverse(from_lower(object$covariance))
   # constants, which change no probability and have no variance, stay put
   diag(precision) <- diag(precision) + still * max(diag(precision))
   fit <- .Call(C_laplace_softmax, z, data$labels, data$weights, log(temperature_floor(object)), full, old, precision)
@@ -38,16 +38,6 @@ update_linear <- function(object, data, forget) {
 }
 
 still <- 1e-9
-
-#' A symmetric matrix from its lower triangle
-#' @noRd
-lower_matrix <- function(packed) {
-  size <- (sqrt(8 * length(packed) + 1) - 1) / 2
-  out <- matrix(0, size, size)
-  out[lower.tri(out, TRUE)] <- packed
-  out[upper.tri(out)] <- t(out)[upper.tri(out)]
-  out
-}
 
 #' The inverse in the directions in which a matrix is not zero
 #' @noRd

@@ -1,5 +1,6 @@
 /* class_features.c: see class_features.h. */
 #include "class_features.h"
+#include "softmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,16 +44,6 @@ static void hold(const gpc_features *f, double *z) {
     z[j] -= sum / (double)f->k;
 }
 
-static void softmax(size_t k, double slope, const double *z, double *p) {
-  double top = -INFINITY, sum = 0.0;
-  for (size_t j = 0; j < k; j++)
-    top = fmax(top, slope * z[j]);
-  for (size_t j = 0; j < k; j++)
-    sum += p[j] = exp(slope * z[j] - top);
-  for (size_t j = 0; j < k; j++)
-    p[j] /= sum;
-}
-
 /* softplus(d) + softplus(-d) - 2 log 2, d = slope (z_2 - z_1): even, 0 at 0. */
 static double even(double d) {
   d = fabs(d);
@@ -73,7 +64,7 @@ void gpc_features_row(const gpc_features *features, double *z, double *work, dou
       to[j] /= features->rms;
   }
   if (features->count[GPC_SOFTMAX]) {
-    softmax(k, features->slope, z, work);
+    gpc_softmax_row(k, features->slope, z, work);
     contrast(k, work, x + features->first[GPC_SOFTMAX]);
   }
 }

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SINGULAR 1e-12 /* a pivot below this share of its diagonal is none */
+
 #define PAIRS 128 /* of points to average over */
 #define DRAWS (2 * PAIRS)
 
@@ -119,24 +121,6 @@ static void row_covariance(gpc_inform *q) {
     }
 }
 
-/* Lower factor of the symmetric c [n x n], which may be singular. */
-static void factor(size_t n, const double *c, double *l) {
-  memset(l, 0, n * n * sizeof(double));
-  for (size_t j = 0; j < n; j++) {
-    double pivot = c[j + n * j];
-    for (size_t p = 0; p < j; p++)
-      pivot -= l[j + n * p] * l[j + n * p];
-    pivot = pivot > 1e-12 * c[j + n * j] ? sqrt(pivot) : 0.0;
-    l[j + n * j] = pivot;
-    for (size_t i = j + 1; i < n && pivot > 0.0; i++) {
-      double sum = c[i + n * j];
-      for (size_t p = 0; p < j; p++)
-        sum -= l[i + n * p] * l[j + n * p];
-      l[i + n * j] = sum / pivot;
-    }
-  }
-}
-
 /* -p log p - (1 - p) log(1 - p) for p = 1 / (1 + exp(-d)). */
 static double binary_entropy(double d) {
   const double tail = exp(-fabs(d)), p = 1.0 / (1.0 + tail);
@@ -228,7 +212,7 @@ double gpc_inform_row(gpc_inform *q, size_t i) {
   row_covariance(q);
   if (q->k == 2)
     return two_classes(q);
-  factor(q->k, q->c, q->l);
+  gpc_chol_semi(q->k, SINGULAR, q->c, q->l);
   return average(q);
 }
 
@@ -263,7 +247,7 @@ static size_t information_root(gpc_inform *q) {
       for (size_t j = 0; j < x; j++)
         for (size_t c = 0; c < k; c++)
           q->inner[i + x * j] += q->mean[c] * q->a[c + k * i] * q->a[c + k * j];
-    factor(x, q->inner, q->b);
+    gpc_chol_semi(x, SINGULAR, q->inner, q->b);
     return x;
   }
   double *w = q->inner, *half = q->c; /* W and its factor, [k x k] */
@@ -271,7 +255,7 @@ static size_t information_root(gpc_inform *q) {
     for (size_t j = 0; j < k; j++)
       w[i + k * j] = (i == j ? q->mean[i] : 0.0) -
                      gpc_dot(DRAWS, q->p + DRAWS * i, q->p + DRAWS * j) / DRAWS;
-  factor(k, w, half);
+  gpc_chol_semi(k, SINGULAR, w, half);
   for (size_t column = 0; column < k; column++) {
     double *to = q->b + size * column;
     for (size_t j = column; j < k; j++) {

@@ -1,22 +1,13 @@
 /* gp_joint_draws.c: latent values and draws; see gp_joint_predict.h. */
 #include "gp_joint_rows.h"
 #include "linalg.h"
+#include "softmax.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define ROWS GPC_JOINT_ROWS
-
-static void softmax(size_t k, const double *f, double *p) {
-  double top = -INFINITY, sum = 0.0;
-  for (size_t j = 0; j < k; j++)
-    top = fmax(top, f[j]);
-  for (size_t j = 0; j < k; j++)
-    sum += p[j] = exp(f[j] - top);
-  for (size_t j = 0; j < k; j++)
-    p[j] /= sum;
-}
 
 gpc_status gpc_joint_latent(const gpc_gp_data *data, const gpc_joint_fitted *fit,
                             const gpc_memory *memory, gpc_poll poll, void *poll_data,
@@ -55,7 +46,7 @@ static void add_draws(const gpc_joint_rows *t, size_t first, size_t rows, size_t
           const size_t at = i + rows * j;
           t->row[j] = t->phi[at] + (sign ? -d[at + count * q] : d[at + count * q]);
         }
-        softmax(k, t->row, t->work);
+        gpc_softmax_row(k, 1.0, t->row, t->work);
         for (size_t j = 0; j < k; j++) {
           if (all)
             all[first + i + n * (j + k * (2 * (pair + q) + (size_t)sign))] = t->work[j];

@@ -5,6 +5,7 @@
 #include "gp_joint_table.h"
 #include "linalg.h"
 #include "quadrature.h"
+#include "softmax.h"
 
 #include <float.h>
 #include <math.h>
@@ -138,16 +139,6 @@ static void spread_rows(predictor *t, size_t rows) {
   gpc_gemm(0, 0, rows, t->k, triangle(t->r), 1.0, t->packed, t->own, 0.0, t->open);
 }
 
-static void softmax(size_t k, const double *f, double *p) {
-  double top = -INFINITY, sum = 0.0;
-  for (size_t j = 0; j < k; j++)
-    top = fmax(top, f[j]);
-  for (size_t j = 0; j < k; j++)
-    sum += p[j] = exp(f[j] - top);
-  for (size_t j = 0; j < k; j++)
-    p[j] /= sum;
-}
-
 /* The classes of a row that matter: those that what is open of their distance to the most
  * likely one could bring above RULED_OUT. open: variance of the effects by class. */
 static size_t find_active(predictor *t, const double *open, size_t step) {
@@ -246,7 +237,7 @@ gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fi
         t.f[j] =
             t.phi[i + rows * j] + (spread ? at[t.x] : gpc_joint_table_mean(&t.table, z));
       }
-      softmax(k, t.f, t.s);
+      gpc_softmax_row(k, 1.0, t.f, t.s);
       if (spread)
         average_row(&t, i, rows);
       for (size_t j = 0; j < k; j++)

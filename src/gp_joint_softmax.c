@@ -7,25 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_PAIRS GPC_GP_DESIGN_PAIRS
+#define SINGULAR 1e-14 /* a pivot below this share of its diagonal is none */
 
-/* Lower factor of C [k x k], which may be singular. */
-static void factor(size_t k, const double *c, double *l) {
-  memset(l, 0, k * k * sizeof(double));
-  for (size_t j = 0; j < k; j++) {
-    double pivot = c[j + k * j];
-    for (size_t p = 0; p < j; p++)
-      pivot -= l[j + k * p] * l[j + k * p];
-    pivot = pivot > 1e-14 * c[j + k * j] ? sqrt(pivot) : 0.0;
-    l[j + k * j] = pivot;
-    for (size_t i = j + 1; i < k && pivot > 0.0; i++) {
-      double sum = c[i + k * j];
-      for (size_t p = 0; p < j; p++)
-        sum -= l[i + k * p] * l[j + k * p];
-      l[i + k * j] = sum / pivot;
-    }
-  }
-}
+#define MOST_PAIRS GPC_GP_DESIGN_PAIRS
 
 /* Where the next terms of the expansion may exceed 1e-4 the row is integrated. */
 #define MOST_NEXT 8e-4
@@ -124,6 +108,6 @@ void gpc_joint_softmax_average(const gpc_joint_softmax *self, size_t k, const do
                                const double *s, const double *c, double *out) {
   if (expand(k, c, s, self->work, out))
     return;
-  factor(k, c, self->chol);
+  gpc_chol_semi(k, SINGULAR, c, self->chol);
   integrate(k, self->pairs, phi, self->chol, self->points, self->work, out);
 }

@@ -35,6 +35,24 @@ static void trsm(const char *side, const char *trans, size_t n, size_t m, size_t
    &rows FCONE FCONE FCONE FCONE);
 }
 
+void gpc_chol_semi(size_t n, double smallest, const double *c, double *l) {
+  for (size_t i = 0; i < n * n; i++)
+    l[i] = 0.0;
+  for (size_t j = 0; j < n; j++) {
+    double pivot = c[j + n * j];
+    for (size_t p = 0; p < j; p++)
+      pivot -= l[j + n * p] * l[j + n * p];
+    pivot = pivot > smallest * c[j + n * j] ? sqrt(pivot) : 0.0;
+    l[j + n * j] = pivot;
+    for (size_t i = j + 1; i < n && pivot > 0.0; i++) {
+      double sum = c[i + n * j];
+      for (size_t p = 0; p < j; p++)
+        sum -= l[i + n * p] * l[j + n * p];
+      l[i + n * j] = sum / pivot;
+    }
+  }
+}
+
 void gpc_chol_solve(size_t m, const double *chol, double *x) {
   trsm("L", "N", m, 1, m, chol, x);
   trsm("L", "T", m, 1, m, chol, x);

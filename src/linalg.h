@@ -14,6 +14,10 @@ gpc_status gpc_chol(size_t m, double smallest, double *a);
  * positive pivot will do. */
 gpc_status gpc_chol_large(size_t m, double *a);
 
+/* l [n x n] := lower factor of c [n x n], which may be singular: a pivot of at most `smallest`
+ * times its diagonal gives a column of zeros. */
+void gpc_chol_semi(size_t n, double smallest, const double *c, double *l);
+
 /* inv [n x n] := L^-1, lower, zeros above, from the lower triangle of chol. */
 void gpc_lower_inverse(size_t n, const double *chol, double *inv);
 

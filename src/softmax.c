@@ -158,3 +158,13 @@ GPC_WIDE void gpc_softmax_moments(size_t rows, size_t n, size_t k, const double 
     }
   }
 }
+
+void gpc_softmax_row(size_t k, double beta, const double *z, double *p) {
+  double top = -INFINITY, sum = 0.0;
+  for (size_t j = 0; j < k; j++)
+    top = fmax(top, beta * z[j]);
+  for (size_t j = 0; j < k; j++)
+    sum += p[j] = exp(beta * z[j] - top);
+  for (size_t j = 0; j < k; j++)
+    p[j] /= sum;
+}

@@ -11,6 +11,9 @@
 
 #include "gpc.h"
 
+/* p [k] = softmax(beta z) of one row, by the library's exp. */
+void gpc_softmax_row(size_t k, double beta, const double *z, double *p);
+
 /* p [n x k] = softmax(beta * max(z, floor)) by rows. p may be z itself. */
 void gpc_softmax(size_t n, size_t k, const double *z, double beta, double floor,
                  int threads, double *p);

@@ -147,7 +147,7 @@ test_that("vector and matrix scaling: the maximum of the written-out approximati
     full <- fit$method == "matrix"
     new <- update(fit, d$scores[501:1000, ], d$labels[501:1000], forget = 0.25)
     old <- c(fit$offset, fit$weights)
-    cov <- lower_matrix(fit$covariance)
+    cov <- from_lower(fit$covariance)
     e <- eigen(cov, symmetric = TRUE)
     keep <- e$values > 1e-8 * e$values[1]
     precision <- e$vectors[, keep] %*% diag(1 / e$values[keep]) %*% t(e$vectors[, keep])

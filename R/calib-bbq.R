@@ -75,10 +75,10 @@ class_maps.calib_bbq <- function(object, p) map_ova(object, p)
 #' @export
 describe.calib_bbq <- function(object) {
   lines <- paste0("an average of histograms with different bins, ", say_points(object, "step"))
-  if (length(object$classes) == 2 && is.finite(object$log_evidence)) {
-    lines <- paste0(lines, ", log evidence ", format(object$log_evidence, digits = 6))
-  }
-  list(title = "Bayesian binning into quantiles", lines = describe_ova(object, lines))
+  list(title = "Bayesian binning into quantiles", lines = describe_ova(object, lines),
+    details = if (length(object$classes) == 2 && is.finite(object$log_evidence)) {
+      paste("log evidence", format(object$log_evidence, digits = 6))
+    })
 }
 
 #' @export

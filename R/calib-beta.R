@@ -76,10 +76,11 @@ class_maps.calib_beta <- function(object, p) map_ova(object, p)
 
 #' @export
 describe.calib_beta <- function(object) {
-  tied <- switch(object$params, abm = "a, b and c free", am = "a = b", ab = "c = (a - b) log 2")
   list(
     title = "Beta calibration",
-    lines = describe_ova(object, c(say_coefficients(object), tied))
+    lines = describe_ova(object, paste0("calibrated log-odds = a log p - b log(1 - p) + c: ", say_coefficients(object))),
+    details = switch(object$params, abm = "a, b and c estimated", am = "a and c estimated, b = a",
+      ab = "a and b estimated, c = (a - b) log 2")
   )
 }
 

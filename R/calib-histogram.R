@@ -69,7 +69,7 @@ describe.calib_histogram <- function(object) {
   empty <- sum(is.nan(object$y))
   lines <- paste0(say_points(object, "bin"), " of equal ", object$binning,
     if (empty) paste0(", ", empty, " of them empty: they keep the score"))
-  list(title = "Histogram binning", lines = describe_ova(object, lines))
+  list(title = "Histogram binning", lines = describe_ova(object, c(lines, say_certain(object))))
 }
 
 #' @export

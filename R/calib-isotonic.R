@@ -125,7 +125,7 @@ describe.calib_isotonic <- function(object) {
     paste("an increasing map of", say_points(object, "step"))
   }
   title <- if (is.null(object$x0)) "Isotonic calibration" else "Venn-Abers calibration"
-  list(title = title, lines = describe_ova(object, lines))
+  list(title = title, lines = describe_ova(object, c(lines, if (is.null(object$x0)) say_certain(object))))
 }
 
 #' @export

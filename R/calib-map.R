@@ -52,18 +52,26 @@ check_map_points <- function(p) {
   as.double(p)
 }
 
+#' Probabilities of the second class as scores that a fit takes
+#' @noRd
+as_pair <- function(object, p) {
+  pair <- cbind(1 - p, p, deparse.level = 0)
+  # Log-probabilities are logits, and stay finite on one side where p is 0 or 1.
+  if (object$input == "logits") log(pair) else pair
+}
+
+#' Without the warnings that most of [0, 1] may lie beyond the calibration scores: that is what maps are looked at for
+#' @noRd
+within_range <- function(expr) {
+  withCallingHandlers(expr, gpcalib_warning_extrapolation = function(w) invokeRestart("muffleWarning"),
+    gpcalib_warning_input = function(w) invokeRestart("muffleWarning"))
+}
+
 #' The map of two classes, by predict()
 #' @noRd
 pair_map <- function(object, p, level) {
-  pair <- cbind(1 - p, p, deparse.level = 0)
-  # Log-probabilities are logits, and stay finite on one side where p is 0 or 1.
-  if (object$input == "logits") pair <- log(pair)
+  pair <- as_pair(object, p)
   none <- rep(NA_real_, length(p))
-  # Most of [0, 1] may lie beyond the calibration scores: that is what maps are looked at for.
-  within_range <- function(expr) {
-    withCallingHandlers(expr, gpcalib_warning_extrapolation = function(w) invokeRestart("muffleWarning"),
-      gpcalib_warning_input = function(w) invokeRestart("muffleWarning"))
-  }
   calibrated <- unname(within_range(predict(object, pair))[, 2])
   if (!inherits(object, "calib_gp") && is.null(object$x0)) {
     return(list(calibrated = calibrated, low = none, high = none))
@@ -88,4 +96,32 @@ class_maps.default <- function(object, p) {
 class_maps.calib_none <- function(object, p) {
   p <- rep(p, length(object$classes))
   list(calibrated = p, low = NA_real_ * p, high = NA_real_ * p)
+}
+
+# What print() says of the map ---------------------------------------------------------------
+
+example_points <- c(0.1, 0.5, 0.9)
+
+#' What becomes of a few probabilities; with more than two classes the range over the classes, where each has a map
+#' of its own. NULL where it depends on the whole row
+#' @noRd
+say_examples <- function(object) {
+  if (object$method == "none") return(NULL)
+  k <- length(object$classes)
+  say <- function(x) {
+    # 0.9998 is not 1.00
+    ifelse(x > 0.995 & x < 1, format(1 - signif(1 - x, 2), digits = 12, trim = TRUE), formatC(x, digits = 3, format = "g", flag = "#"))
+  }
+  join <- function(y) paste0("a probability of ", paste(example_points, "becomes", y, collapse = ", "))
+  if (k == 2) {
+    # By quadrature or a formula, without random numbers.
+    y <- unname(within_range(predict(object, as_pair(object, example_points)))[, 2])
+    return(paste0("class \"", object$classes[2], "\": ", join(say(y))))
+  }
+  maps <- tryCatch(class_maps(object, example_points), gpcalib_error_input = function(e) NULL)
+  if (is.null(maps)) return(NULL)
+  y <- matrix(maps$calibrated, length(example_points))
+  low <- apply(y, 1, min)
+  high <- apply(y, 1, max)
+  paste0(join(paste(say(low), "to", say(high))), ", depending on the class")
 }

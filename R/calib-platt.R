@@ -156,10 +156,10 @@ describe.calib_platt <- function(object) {
     paste0(if (object$log_odds) "calibrated log-odds = slope * log-odds + intercept: " else {
       "calibrated log-odds = slope * probability + intercept: "
     }, say_coefficients(object)),
-    paste(object$targets, "targets"),
-    if (any(object$coefficients["slope", ] < 0)) "a slope is negative: low scores speak for the class"
+    if (any(object$coefficients["slope", ] < 0)) "a slope is negative: the class is more frequent where its scores are low"
   )
-  list(title = "Platt scaling", lines = describe_ova(object, lines))
+  list(title = "Platt scaling", lines = describe_ova(object, lines),
+    details = paste("logistic regression on", if (object$targets == "raw") "the labels" else "smoothed labels (Platt's targets)"))
 }
 
 #' @export

@@ -179,11 +179,7 @@ describe.calib_temperature <- function(object) {
     }
     lines <- paste0(lines, " (s.e. ", format(object$std_error, digits = 2), "): ", verdict)
   }
-  if (!is.null(object$floor)) {
-    floor <- format(object$floor, digits = 2)
-    lines <- c(lines, paste0("probabilities below ", floor, " are treated as ", floor))
-  }
-  list(title = "Temperature scaling", lines = lines)
+  list(title = "Temperature scaling", lines = c(lines, say_floor(object)))
 }
 
 #' @export

@@ -189,22 +189,22 @@ predict_probs.calib_matrix <- function(object, data) predict_linear(object, data
 
 describe_linear <- function(object, title, what) {
   say <- function(x) format(x, digits = 3)
-  ends <- function(x) paste(say(min(x)), "to", say(max(x)))
+  named <- function(i) paste0(say(object$offset[[i]]), " (\"", object$classes[i], "\")")
   lines <- c(
-    paste0(what, "; offsets ", ends(object$offset)),
-    paste0("ridge ", say(object$ridge[["offset"]]), " on offsets, ", say(object$ridge[["slope"]]), " on ",
-      if (object$method == "vector") "slopes" else "the matrix", "; ", say(object$edf), " effective degrees of freedom"),
-    if (!is.null(object$floor)) {
-      paste0("probabilities below ", format(object$floor, digits = 2), " are treated as ", format(object$floor, digits = 2))
-    }
+    what, paste("offsets from", named(which.min(object$offset)), "to", named(which.max(object$offset))),
+    say_floor(object)
   )
-  list(title = title, lines = lines)
+  details <- paste0("ridge ", say(object$ridge[["offset"]]), " on offsets, ", say(object$ridge[["slope"]]), " on ",
+    if (object$method == "vector") "slopes" else "the matrix", "; ", say(object$edf), " effective degrees of freedom")
+  list(title = title, lines = lines, details = details)
 }
 
 #' @export
 describe.calib_vector <- function(object) {
-  describe_linear(object, "Vector scaling", paste("slopes", format(min(object$weights), digits = 3), "to",
-    format(max(object$weights), digits = 3)))
+  ends <- range(object$weights)
+  verdict <- if (ends[2] < 1) "overconfident" else if (ends[1] > 1) "underconfident"
+  describe_linear(object, "Vector scaling", paste0("slopes ", format(ends[1], digits = 3), " to ", format(ends[2], digits = 3),
+    if (!is.null(verdict)) paste0(": the scores of every class were ", verdict)))
 }
 
 #' @export

@@ -1,5 +1,5 @@
-# What a fit says of its own rows: the mean prediction of each class beside its frequency. A method
-# that cannot shift a class (temperature scaling, say) may be off by a lot.
+# What a fit says of its own rows: their log loss before and after, and the mean prediction of each class beside
+# its frequency. A method that cannot shift a class (temperature scaling, say) may be off by a lot.
 
 off_limit <- 4 # standard errors
 off_names <- c("class", "observed", "predicted", "errors")
@@ -19,17 +19,18 @@ say_shifting <- function(object) {
   "  class_effects = \"none\" cannot shift a class; the default does, and so do calib_platt() and calib_beta()"
 }
 
-#' The class whose mean prediction is farthest from its frequency on the calibration rows
+off_size <- function(n, k) min(n, off_rows[2], max(off_rows[1], floor(off_scores / k)))
+
+#' A fit on its own rows
 #'
 #' @param data what check_calibration() returned.
-#' @return c(class = number, observed, predicted, errors = how many standard errors apart), or NULL when
-#'   no class is off by more than four.
+#' @return list(off, loss): see class_off() and rows_loss().
 #' @noRd
-class_off <- function(object, data) {
+own_rows <- function(object, data) {
   if (object$method == "none") return(NULL)
   n <- nrow(data$scores)
   k <- length(data$classes)
-  size <- min(n, off_rows[2], max(off_rows[1], floor(off_scores / k)))
+  size <- off_size(n, k)
   rows <- if (size < n) unique(round(seq(1, n, length.out = size)))
   scores <- if (is.null(rows)) data$scores else data$scores[rows, , drop = FALSE]
   labels <- if (is.null(rows)) data$labels else data$labels[rows]
@@ -39,10 +40,41 @@ class_off <- function(object, data) {
     threads = data$threads)
   probs <- suppressWarnings(predict_probs(object, new), classes = "gpcalib_warning")
   share <- w / sum(w)
+  list(off = class_off(probs, labels, share),
+    loss = rows_loss(probs, scores, new$scan$max, labels, share, object$input == "logits"))
+}
+
+#' Log loss before and after calibration: c(before, after), NA where it is infinite
+#' @param top largest score of each row.
+#' @noRd
+rows_loss <- function(probs, scores, top, labels, share, logits) {
+  at <- cbind(seq_along(labels), labels)
+  before <- if (logits) top + log(rowSums(exp(scores - top))) - scores[at] else -log(scores[at])
+  loss <- c(before = sum(share * before), after = sum(share * -log(probs[at])))
+  loss[!is.finite(loss)] <- NA
+  loss
+}
+
+say_loss <- function(object) {
+  loss <- object[["row_loss"]]
+  if (is.null(loss)) return(NULL)
+  say <- function(x) if (is.na(x)) "infinite" else format(round(x, 4), nsmall = 4)
+  size <- off_size(object$n, length(object$classes))
+  paste0("log loss of ", if (size < object$n) paste(format(size, big.mark = ","), "of "), "these rows: ", say(loss[[1]]),
+    " before, ", say(loss[[2]]), " after; expect somewhat more on new rows")
+}
+
+#' The class whose mean prediction is farthest from its frequency on the calibration rows
+#'
+#' @return c(class = number, observed, predicted, errors = how many standard errors apart), or NULL when
+#'   no class is off by more than four.
+#' @noRd
+class_off <- function(probs, labels, share) {
+  k <- ncol(probs)
   observed <- class_weights(labels, share, k)
   predicted <- as.vector(share %*% probs)
   error <- sqrt(pmax(0, as.vector(share^2 %*% (probs * (1 - probs))))) # rounding may pass 1
-  # A method that is sure of all its rows has no error of its own: that of the frequency stands in.
+  # A method that is sure of all its rows has no error of its own: that of the frequency is used.
   error <- pmax(error, sqrt(sum(share^2) * pmax(0, observed * (1 - observed))), 1e-12)
   apart <- abs(predicted - observed) / error
   worst <- if (k == 2) 2L else which.max(apart)

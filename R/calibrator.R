@@ -16,7 +16,11 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
   )
   object <- structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
   warn_changed(object)
-  object[["off"]] <- class_off(object, data)
+  own <- own_rows(object, data)
+  object$format <- NULL # stays last, so that an object cut short anywhere is found out
+  object[["off"]] <- own$off
+  object[["row_loss"]] <- own$loss
+  object$format <- object_format
   object
 }
 
@@ -188,10 +192,18 @@ print.calibrator <- function(x, ...) {
   cat("<", class(x)[1], "> ", about$title, "\n", sep = "")
   cat("  ", length(x$classes), " classes, ", format(x$n, big.mark = ","), " calibration rows of ",
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
-  cat(paste0("  ", about$lines, "\n"), sep = "")
+  cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines), "\n"), sep = "")
   if (!x$converged) cat("  not converged\n")
   if (!is.null(x[["off"]])) cat(paste0("  ", say_off(x), "\n"), sep = "")
   invisible(x)
+}
+
+#' The line on probabilities that were raised, or NULL
+#' @noRd
+say_floor <- function(object) {
+  if (is.null(object$floor)) return(NULL)
+  floor <- format(object$floor, digits = 2)
+  paste0("probabilities below ", floor, " are treated as ", floor)
 }
 
 #' @rdname calibrator

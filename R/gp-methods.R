@@ -64,11 +64,7 @@ describe.calib_gp <- function(object) {
       "; this lowers the log-likelihood by ",
       say_cost(object$order_cost)))
   }
-  if (!is.null(object$floor)) {
-    floor <- format(object$floor, digits = 2)
-    lines <- c(lines, paste0("probabilities below ", floor, " are treated as ", floor))
-  }
-  list(title = "Latent Gaussian process", lines = lines, details = describe_process(object))
+  list(title = "Latent Gaussian process", lines = c(lines, say_floor(object)), details = describe_process(object))
 }
 
 #' Were the scores over- or underconfident? By the temperature that the calibration rows ask for

@@ -99,12 +99,21 @@ map_ova <- function(object, p) {
 
 # What is said of such fits ---------------------------------------------------------------
 
+#' Of maps by points: probabilities of exactly 0 or 1
+#' @noRd
+say_certain <- function(object) {
+  which <- c(0, 1)[c(any(object$y == 0, na.rm = TRUE), any(object$y == 1, na.rm = TRUE))]
+  if (!length(which)) return(NULL)
+  paste0("some scores get a probability of exactly ", paste(which, collapse = " or "),
+    ", so that the log loss of new rows can be infinite")
+}
+
 #' Lines on the classes that have no map of their own
 #' @noRd
 describe_ova <- function(object, lines) {
   k <- length(object$classes)
   fixed <- length(object$fixed)
-  c(lines, if (k > 2) "a map for each class against the rest; rows are then divided by their sum",
+  c(lines, if (k > 2) "one map per class, against the rest; each row is then divided by its sum",
     if (fixed) paste0(fixed, if (fixed == 1) " class has" else " classes have",
       " a constant probability, because no calibration row (or every one) is of ", if (fixed == 1) "it" else "them"))
 }

@@ -117,6 +117,6 @@ merge.calibrator <- function(x, y, ...) {
   x$prior <- as.double(counts / sum(counts))
   x$n <- x$n + y$n
   x$seen_weight <- sum(weight)
-  x["off"] <- list(NULL)
+  x[c("off", "row_loss")] <- list(NULL)
   x
 }

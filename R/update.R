@@ -61,7 +61,7 @@ update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0
   }
   new$n <- add_count(object$n, nrow(data$scores))
   new$seen_weight <- (1 - forget) * old_weight(object) + sum(counts)
-  new["off"] <- list(NULL)
+  new[c("off", "row_loss")] <- list(NULL)
   new
 }
 

@@ -167,7 +167,8 @@ test_that("odd data are fitted", {
 
 test_that("they say what they are, and complain", {
   fit <- calib_vector(d3$scores, d3$labels)
-  expect_output(print(fit), "Vector scaling.*slopes.*ridge")
+  expect_output(print(fit), "Vector scaling.*slopes.*overconfident.*offsets from")
+  expect_output(print(summary(fit)), "ridge .* effective degrees of freedom")
   expect_output(print(calib_matrix(d3$scores, d3$labels)), "Matrix scaling.*of others")
   expect_output(print(summary(fit)), "offset\\[1\\]")
   expect_identical(names(coef(fit)), c(paste0("offset[", 1:3, "]"), paste0("slope[", 1:3, "]")))

@@ -25,6 +25,40 @@ test_that("a method that cannot shift says so, and what can does not", {
   expect_null(calib_none(d$p, d$y)$off)
 })
 
+test_that("print() says what becomes of probabilities, and what the rows lose before and after", {
+  d <- biased(1000)
+  fit <- calib_platt(d$p, d$y)
+  expect_equal(fit$row_loss, c(before = log_loss(d$p, d$y), after = log_loss(predict(fit, d$p), d$y)))
+  p <- formatC(predict(fit, c(0.1, 0.5, 0.9))[, 2], digits = 3, format = "g", flag = "#")
+  expect_output(print(fit), sprintf("class \"1\": a probability of 0.1 becomes %s, 0.5 becomes %s, 0.9 becomes %s", p[1], p[2], p[3]))
+  expect_output(print(fit), sprintf("log loss of these rows: %.4f before, %.4f after", fit$row_loss[[1]], fit$row_loss[[2]]))
+
+  # logits, weights, more than two classes
+  set.seed(1)
+  z <- matrix(rnorm(600), 200)
+  y <- apply(z, 1, which.max)
+  y[1:40] <- sample(3, 40, replace = TRUE)
+  w <- rep(1:2, 100)
+  many <- calib_beta(z, y, weights = w)
+  expect_equal(many$row_loss, c(before = log_loss(exp(z) / rowSums(exp(z)), y, weights = w), after = log_loss(predict(many, z), y, weights = w)))
+  ends <- range(calib_map(many, 0.9)$calibrated)
+  expect_output(print(many), sprintf("0.9 becomes %.3f to %.5f, depending on the class", ends[1], ends[2]))
+  # what becomes of a probability depends on its row, and nothing is said
+  expect_false(any(grepl("becomes", capture.output(print(calib_temperature(z, y))))))
+
+  # a label of probability 0; probabilities of 0 and 1 that come out
+  zero <- calib_histogram(c(0, 0, 0.3, 0.6, 0.95, 1), c(0, 1, 0, 1, 1, 1), bins = 3)
+  expect_output(print(zero), "infinite before")
+  expect_output(print(zero), "exactly 1, so that the log loss of new rows can be infinite")
+  # printing draws no random numbers, and an updated fit no longer knows the loss of its rows
+  gp <- calib_gp(plogis(qlogis(d$p) - 1), d$y)
+  set.seed(2)
+  seed <- .Random.seed
+  capture.output(print(gp))
+  expect_identical(.Random.seed, seed)
+  expect_null(update(fit, d$p[1:10], d$y[1:10])$row_loss)
+})
+
 test_that("the numbers go through a file, and damaged ones are found", {
   d <- biased(1000)
   fit <- calib_temperature(d$p, d$y)

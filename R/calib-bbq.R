@@ -13,8 +13,8 @@
 #' \deqn{\prod_b \frac{\mathrm{B}(m_b + \alpha_b, n_b - m_b + \beta_b)}{\mathrm{B}(\alpha_b,
 #'   \beta_b)}.}{prod_b Beta(m_b + alpha_b, n_b - m_b + beta_b) / Beta(alpha_b, beta_b).}
 #'
-#' Bins end half-way between the score at or below which lies a share of at least b/B of the rows and
-#' the next one; the outer edges are 0 and 1, so that scores beyond those seen belong to the outer
+#' Bins end half-way between the b/B quantile of the scores and the next larger score; the outer edges are 0 and 1, so that
+#' scores beyond those seen belong to the outer
 #' bins. Tied scores are never split: quantiles that fall into one tie make one bin, and B is then the
 #' number of bins that are left.
 #'
@@ -23,8 +23,8 @@
 #' out.
 #'
 #' # When to use it
-#' Where [calib_histogram()] would be used and its result should not depend on a number of bins. It
-#' does not need the scores to be in the right order, and predicts 0 or 1 by rounding only.
+#' Where [calib_histogram()] would be used and its result should not depend on a number of bins. It does not assume that
+#' higher scores mean higher probabilities, and predicts exactly 0 or 1 only by rounding.
 #'
 #' What it cannot do: it does not keep the order of scores, its map has many small steps, and which of
 #' two classes is the second matters, since the bins are closed at their upper ends. Objects
@@ -36,8 +36,8 @@
 #' @return An object of class `c("calib_bbq", "calibrator")` with, beside the fields of every
 #'   calibrator, for every step its upper edge `x` and its value `y`, of which `start[k] + 1` to
 #'   `start[k + 1]` belong to class k (for two classes there is one map, that of the second), and
-#'   `log_evidence`, the logarithm of the mean of the marginal likelihoods, per map. `fixed` names the
-#'   classes with a constant rate. See [predict.calibrator()], [calib_map()] and [calibrator].
+#'   `log_evidence`, the logarithm of the mean of the marginal likelihoods, per map. `fixed` names the classes with a
+#'   constant probability. See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Naeini, M. P., Cooper, G. F. and Hauskrecht, M. (2015). Obtaining well calibrated probabilities
 #' using Bayesian binning. *Proceedings of AAAI*, 2901-2907.

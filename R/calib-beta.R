@@ -10,7 +10,7 @@
 #' with raw targets; `"ab"` sets \eqn{c = (a - b) \log 2}{c = (a - b) log 2}, so that 1/2 stays 1/2.
 #' The likelihood is maximised by Newton's method. A negative a or b would turn the order of scores
 #' around: the fit is repeated without that term; if the other one is negative then, the map is
-#' constant. With scores that separate the classes it stops as in [calib_platt()]
+#' constant. When scores separate the classes completely, the estimates are limited as in [calib_platt()]
 #' (`gpcalib_warning_separated`); with equal scores it is constant (`gpcalib_warning_flat`), for
 #' `"ab"` with the power a = b of the odds that gives their rate.
 #'
@@ -29,12 +29,12 @@
 #'
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_platt
-#' @param params Which parameters are free.
-#' @param clip What z and 1 - z are at least.
+#' @param params Which parameters are estimated: see Details.
+#' @param clip Lower limit of z and 1 - z.
 #' @return An object of class `c("calib_beta", "calibrator")` with, beside the fields of every
 #'   calibrator, `coefficients` and `std_error` (3 x K matrices with rows `a`, `b` and `c`; one column
 #'   for two classes), `covariance` (of the coefficients, class after class), `params`, `clip`, `log_lik` (of the calibration labels, for two classes) and
-#'   `fixed`, the classes with a constant rate. Terms that were left out have no standard error.
+#'   `fixed`, the classes with a constant probability. Terms that were left out have no standard error.
 #'   See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Kull, M., Silva Filho, T. M. and Flach, P. (2017). Beyond sigmoids: how to obtain

@@ -1,10 +1,11 @@
 #' Latent Gaussian process calibration
 #'
-#' Learns one smooth function g on the line of scores, shared by all classes, and returns
+#' Learns one smooth function g of a score, shared by all classes, and returns
 #' \deqn{v(z)_k = \frac{\exp g(z_k)}{\sum_j \exp g(z_j)}}{v(z)_k = exp g(z_k) / sum_j exp g(z_j)}
 #' averaged over the posterior distribution of g. The prior mean of g is temperature scaling;
-#' the fitted map departs from it only where the calibration rows call for it. Works
-#' for any number of classes, for logits and for probabilities, and gives posterior intervals.
+#' the fitted map departs from it only where the calibration rows call for it. By default, effects of single classes are
+#' added where they improve the fit (see below). Works for any number of classes, for logits and for probabilities, and
+#' gives posterior intervals.
 #'
 #' # The model
 #' \eqn{g \sim GP(\mu, k)}{g ~ GP(mu, k)} with
@@ -43,12 +44,14 @@
 #' In addition to the shared map g, class k has
 #' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
 #' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes, and with few classes a second matrix for
-#' their temperature-scaled probabilities. Two classes have an offset and a shape for each side in place of the matrix, so that
-#' Platt scaling and beta calibration are contained. All have normal priors whose variances are estimated, so that
+#' their temperature-scaled probabilities. Two classes have an offset and, in place of the matrix, a term that bends low and
+#' high probabilities differently, so that Platt scaling and beta calibration are special cases. All have normal priors
+#' whose variances are estimated, so that
 #' they shrink to zero where they are not needed.
 #'
 #' * `"auto"`, the default, adds them if they raise the evidence lower bound; `print()` says
-#'   which were chosen and by how much they raise it. It is the same as `"none"` with `mean = "log"`, `covariance = "diag"`, `center = FALSE` and moving inducing inputs.
+#'   which were chosen and by how much they raise it. It means `"none"` with `mean = "log"`, `covariance = "diag"`, `center
+#'   = FALSE` and `optimize_inducing = TRUE`.
 #' * `"none"` is the process of the paper, and the fits of version 0.1 of this package.
 #' * `"offset"` and `"matrix"` add them in any case.
 #'
@@ -91,8 +94,8 @@
 #' nested Laplace approximation of Rue, Martino and Chopin, 2009). The average is replaced by one Gaussian
 #' with the same mean and covariance, which the fit keeps in `averaged`; intervals are extended to hold the probability itself where they
 #' would not. Variances of class effects stay at their optimum, and with more than 200 effects (a matrix of eleven classes or more) nothing
-#' is averaged. There is nothing to average over where
-#' `hyper` holds both; with `covariance = "diag"` or `optimize_inducing = TRUE` it is not done.
+#' is averaged. Nothing is averaged where `hyper` fixes both values, nor with `covariance = "diag"` or `optimize_inducing =
+#' TRUE`.
 #' `integrate = FALSE` saves about half of the time of a fit and gives the narrower intervals. Probabilities do not depend on
 #' `integrate`: averaging them as well lowered the log loss on simulated curved maps and raised it on small sets
 #' of real data with two classes.
@@ -105,7 +108,7 @@
 #' zero as impossible because no true class had one; floors lower than half the smallest positive value therefore have a prior proportional to their
 #' square root (not with `class_effects = "none"`, which is version 0.1).
 #'
-#' # When the data determine no map
+#' # When the data do not determine the map
 #' If every calibration row is classified correctly, the slope
 #' a has no finite optimum; it stops where the mean confidence reaches (N + 1)/(N + 2), with a warning of class
 #' `gpcalib_warning_separated`. If all scores of every row are equal the slope is left at 1
@@ -117,14 +120,14 @@
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
 #' @param floor Probabilities below this value are raised to it. `NULL`:
-#'   when zeros occur, the value with the highest bound.
+#'   when zeros occur, the value with the highest evidence lower bound.
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
 #' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced
 #'   over the bulk of the scores, doubled (up to 64, and to an eighth of the number of rows) while the
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
-#' @param hyper Named values to hold fixed, any of `variance`, `lengthscale`, `noise` (a
+#' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
 #'   variance), `slope`, and the variances `offset`, `matrix` and `softmax` of the effects. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
@@ -133,11 +136,12 @@
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_gp", "calibrator")` with, beside the fields of every
 #'   calibrator: `elbo`, `hyper` (named: variance, lengthscale, noise, slope), `inducing`,
-#'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (how often the data were
-#'   read; `passes_floor` those spent on other floors), `mean`, `covariance`, `center`, `floor`,
+#'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (the number of passes over the data;
+#'   `passes_floor`: those for other values of `floor`), `mean`, `covariance`, `center`, `floor`,
 #'   `range` (of the scores seen), and `increasing`, `changed` (whether the posterior mean is increasing there,
 #'   and how many calibration rows change their most likely class), `monotone` (whether the order is guaranteed),
-#'   with it `order_cost` and `order_mass` (what it costs, and the weights of the projection), `slope_sd`, `slope_cross` (the
+#'   with it `order_cost` and `order_mass` (the loss in log-likelihood, and the weights of the projection), `slope_sd`,
+#'   `slope_cross` (the
 #'   standard deviation of an estimated slope, and how `q_mean` moves with it), `averaged` (the posterior that intervals and draws
 #'   are taken from, with the same fields and the number of its `passes`; `NULL` without), and `scores_seen` (a histogram
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See

@@ -4,9 +4,9 @@
 #' \deqn{v(z) = \frac{\sum_{n \in b(z)} w_n y_n}{\sum_{n \in b(z)} w_n}.}{
 #'   v(z) = sum of w_n y_n / sum of w_n over the rows in the bin of z.}
 #'
-#' Bins of equal width are (0, 1/B\], (1/B, 2/B\], ..., the first with 0. Bins of equal mass end at
-#' the scores at or below which lies a share of at least 1/B, 2/B, ... of the weight; tied scores
-#' share a bin, so that there can be fewer than asked for, and scores beyond those seen belong to the
+#' Bins of equal width are (0, 1/B\], (1/B, 2/B\], ..., the first with 0. Bins of equal mass end at the (weighted) quantiles
+#' 1/B, 2/B, ... of the scores; tied scores share a bin, so that there can be fewer bins than asked for, and scores beyond
+#' those seen belong to the
 #' outer bins. A bin of equal width without calibration rows keeps the score as it is.
 #'
 #' # When to use it
@@ -25,7 +25,7 @@
 #'   calibrator, `binning`, and for every bin its upper edge `x` and its frequency `y` (`NaN` if it
 #'   is empty), of which `start[k] + 1` to `start[k + 1]` belong to class k (for two classes there
 #'   is one map, that of the second); `mass` and `hits`, the weight of the rows and of those of the class in every bin,
-#'   for [update()][update.calibrator]. `fixed` names the classes with a constant rate. See
+#'   for [update()][update.calibrator]. `fixed` names the classes with a constant probability. See
 #'   [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Zadrozny, B. and Elkan, C. (2001). Obtaining calibrated probability estimates from decision trees

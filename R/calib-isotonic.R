@@ -3,7 +3,7 @@
 #' The non-decreasing map from scores to probabilities that is nearest to the labels:
 #' \deqn{\min_{v(z_1) \le \dots \le v(z_N)} \sum_n w_n (y_n - v(z_n))^2, \quad z_1 \le \dots \le z_N,}{
 #'   min sum_n w_n (y_n - v(z_n))^2 over all non-decreasing v,}
-#' found by pooling adjacent violators. Tied scores are pooled first, so that each score has one
+#' computed by the pool-adjacent-violators algorithm. Tied scores are pooled first, so that each score has one
 #' value.
 #'
 #' Between the scores seen in fitting the map is a straight line (`interpolate = TRUE`) or has the
@@ -15,20 +15,20 @@
 #' one more with this score and label 0, which gives \eqn{p_0(s)}, and with label 1, which gives
 #' \eqn{p_1(s) > p_0(s)}. Whatever the label will be, one of the two fits has seen it: if rows are
 #' exchangeable, the pair holds a calibrated probability (Vovk and Petej, 2014). [`predict()`][predict.calibrator]
-#' gives \eqn{p_1/(1 - p_0 + p_1)}, which is never 0 or 1, and with `type = "interval"` the pair. The distance
-#' of the two says how much the calibration rows leave open. All pairs are computed in one sweep over the
-#' sorted rows (Vovk, Petej and Fedorova, 2015). With more than two classes the pairs are those of each class
-#' against the rest, before the division. `interpolate` is not used.
+#' gives \eqn{p_1/(1 - p_0 + p_1)}, which is never 0 or 1, and with `type = "interval"` the pair. The distance between the
+#' two shows how uncertain the map is at this score. All pairs are computed in one sweep over the
+#' sorted rows (Vovk, Petej and Fedorova, 2015). With more than two classes the pairs are those of each class against the
+#' rest, before rows are divided by their sum. `interpolate` is not used.
 #'
 #' # When to use it
-#' With about a thousand calibration rows or more (for each class, if there are more than two), and a classifier whose order is right but
-#' whose scores are wrong in a way that no simple formula describes. It keeps the order of two-class
+#' With about a thousand calibration rows or more (for each class, if there are more than two), and a classifier that ranks
+#' cases well but whose scores are wrong in a way that no simple formula describes. It keeps the order of two-class
 #' scores, except that it makes ties, so that the area under the curve changes little.
 #'
-#' What it cannot do: with few rows it overfits, and it gives probabilities of exactly 0 and 1
-#' to scores beyond the last mistakes, so that the log loss on new rows can be infinite
-#' ([calib_bbq()] and [calib_platt()] do so by rounding only). It has no measure of its uncertainty
-#' (Venn-Abers pairs and [calib_gp()] have).
+#' What it cannot do: with few rows it overfits, and it gives a probability of exactly 0 to scores below those of all events
+#' and of exactly 1 to scores above those of all others, so that the log loss on new rows can be infinite
+#' ([calib_bbq()] and [calib_platt()] do so by rounding only). It gives no measure of uncertainty (Venn-Abers pairs and
+#' [calib_gp()] do).
 #'
 #' # More than two classes
 #' The five methods [calib_platt()], [calib_isotonic()], [calib_beta()], [calib_bbq()] and
@@ -38,12 +38,12 @@
 #' accuracy, can change.
 #'
 #' Logits go through the softmax first, for two classes as well, except in [calib_platt()], which takes
-#' their log-odds. Where a class leads by more than about 37 its probability rounds to 1, and all
-#' such rows are alike; when these are more than a fifth, a warning says so
+#' their log-odds. Where the logit of a class exceeds all others by more than about 37, its probability is rounded to 1, and
+#' such rows can no longer be distinguished; when these are more than a fifth, a warning says so
 #' (`gpcalib_warning_saturated`).
 #'
-#' A class that occurs in no calibration row, or in all, has nothing to be fitted to: it gets the
-#' constant rate \eqn{(n_k + 1/K)/(N + 1)} before the division, with one warning
+#' For a class that occurs in no calibration row, or in all of them, no map can be fitted: it gets the constant probability
+#' \eqn{(n_k + 1/K)/(N + 1)} before the row is divided by its sum, with one warning
 #' (`gpcalib_warning_absent`) for all such classes. With weights, n and N are sums of weights.
 #'
 #' @inheritParams calib_temperature
@@ -53,7 +53,7 @@
 #'   calibrator, the points of the maps: `x` and `y`, of which `start[k] + 1` to `start[k + 1]`
 #'   belong to class k (for two classes there is one map, that of the second); points that
 #'   change nothing are left out. For Venn-Abers these are the steps of \eqn{p_1}, and `x0`, `y0`, `start0`
-#'   those of \eqn{p_0}. `fixed` names the classes with a constant rate.
+#'   those of \eqn{p_0}. `fixed` names the classes with a constant probability.
 #'   See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Zadrozny, B. and Elkan, C. (2002). Transforming classifier scores into accurate multiclass

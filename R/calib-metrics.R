@@ -6,11 +6,11 @@
 #' one data frame; on request with intervals, and with the range of the calibration errors that a
 #' calibrated forecast would show.
 #'
-#' With `conf_level`, measures that are made of means get an interval (`conf.low`, `conf.high`): accuracy
-#' Wilson's, with \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} for the number of rows when there are weights; log
-#' loss, Brier score, over- and underconfidence and the gap one by the bootstrap-t, which studentises each
-#' replicate and so follows the skewness that rare errors bring. Where there are too few errors for
-#' a valid interval, none is given, and a warning of class `gpcalib_warning_few`: fewer than 10 wrong
+#' With `conf_level`, measures that are means get an interval (`conf.low`, `conf.high`). That of the accuracy is Wilson's,
+#' with the effective number of rows \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} when there are weights. Log loss, Brier
+#' score, over- and underconfidence and the gap have bootstrap-t intervals: each replicate is studentised, so that the
+#' interval follows the skewness caused by rare errors. Where there are too few errors for a valid interval, none is given,
+#' with a warning of class `gpcalib_warning_few`: fewer than 10 wrong
 #' or right rows for losses and gap, fewer than 30 wrong (right) ones for over- (under-) confidence.
 #' The gap is an absolute value: its interval is that of the signed gap without the sign, so that it begins
 #' at 0 when both signs are possible. Accuracy, gap, over- and underconfidence always refer to the most
@@ -31,9 +31,9 @@
 #' 60 % of simulated cases, ECE in 24 % and MCE in 17 %. The p-value of MCE has little power, because the largest gap
 #' is usually that of the bin with the fewest rows.
 #'
-#' With `groups` (patients, days, blocks of time), rows of a group may depend on each other: the bootstrap draws
-#' whole groups, and under calibration it is the residuals of a whole group that change their sign or not
-#' (a wild bootstrap), instead of labels drawn row by row.
+#' With `groups` (patients, days, blocks of time), rows of a group may depend on each other: the bootstrap draws whole
+#' groups, and the distribution under calibration comes from a wild bootstrap, which changes the sign of all residuals of a
+#' group together at random, instead of drawing labels row by row.
 #'
 #' Resampling is governed by [set.seed()]: it uses two numbers of R's generator as the seed of its
 #' own, which has one stream per replicate.

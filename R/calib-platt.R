@@ -6,20 +6,20 @@
 #' The score s is the log-odds of the class, \eqn{\log p_k/(1 - p_k)}{log p_k/(1 - p_k)} (for two
 #' classes the difference of the logits, or the vector that was given); for probabilities `scale = "score"`
 #' takes the probability itself, as version 0.1 did, which is a good choice for scores that merely lie
-#' between 0 and 1. Log-odds that are infinite (of exact zeros and ones)
-#' count as the most extreme finite ones among the calibration scores of the class; if there are fewer
-#' than ten of those, as odds of 1 to N + 1 where that is farther. New scores beyond count as that
-#' limit. Where none occurred in calibration, probabilities are limited to
-#' \eqn{2^{-52}}{2^-52} and 1 less it, and logits are not.
+#' between 0 and 1. Infinite log-odds, from probabilities of exactly 0 or 1, are replaced by the most extreme finite
+#' log-odds among the calibration scores of the class, or, if fewer than ten are finite, by minus or plus \eqn{\log(N +
+#' 1)}{log(N + 1)} where that is more extreme. New scores are limited to the same range. If no calibration score is
+#' infinite, new probabilities are limited to the range from \eqn{2^{-52}}{2^-52} to \eqn{1 - 2^{-52}}{1 - 2^-52}, and
+#' logits are not limited.
 #'
 #' `targets = "smoothed"` replaces the labels 1 and 0 by
-#' \eqn{(N_+ + 1)/(N_+ + 2)}{(N+ + 1)/(N+ + 2)} and \eqn{1/(N_- + 2)}{1/(N- + 2)}, the numbers of rows
-#' of the class and of the others, which keeps the fit finite when scores separate the classes.
-#' `"raw"` is plain maximum likelihood, as by `glm(family = binomial)`. With separated classes it has
-#' no maximum: the slope then stops where the mean confidence reaches (N + 1)/(N + 2) of what ties
-#' allow (`gpcalib_warning_separated`). If all scores are equal, the slope is 0
-#' (`gpcalib_warning_flat`). A slope is negative when low scores speak for the class; nothing prevents
-#' it.
+#' \eqn{(N_+ + 1)/(N_+ + 2)}{(N+ + 1)/(N+ + 2)} and \eqn{1/(N_- + 2)}{1/(N- + 2)}, with \eqn{N_+}{N+} rows of the class and
+#' \eqn{N_-}{N-} of the others, which keeps the fit finite when scores separate the classes.
+#' `"raw"` is plain maximum likelihood, as by `glm(family = binomial)`. With completely separated classes the likelihood has
+#' no maximum: the slope is then limited so that the mean confidence is (N + 1)/(N + 2) of the largest value that tied
+#' scores allow (`gpcalib_warning_separated`). If all scores are equal, the slope is 0
+#' (`gpcalib_warning_flat`). The slope is not restricted: it becomes negative when the class is more frequent among low
+#' scores.
 #'
 #' # When to use it
 #' With few calibration rows, down to some tens, and scores whose log-odds need only a factor and a
@@ -39,9 +39,9 @@
 #'   [calib_beta()] leaves out a term; `iterations` counts all.)
 #' @return An object of class `c("calib_platt", "calibrator")` with, beside the fields of every
 #'   calibrator, `coefficients` and `std_error` (2 x K matrices with rows `slope` and `intercept`; one
-#'   column for two classes), `covariance` (of the coefficients, class after class), `targets`, `log_odds` (whether scores are log-odds), `range` (what
-#'   they are limited to), `log_lik` (of the calibration labels, for two classes) and `fixed`,
-#'   the classes with a constant rate. See [predict.calibrator()], [calib_map()] and [calibrator].
+#'   column for two classes), `covariance` (of the coefficients, class after class), `targets`, `log_odds` (whether scores
+#'   are log-odds), `range` (the limits of the scores), `log_lik` (of the calibration labels, for two classes) and `fixed`,
+#'   the classes with a constant probability. See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Platt, J. C. (2000). Probabilistic outputs for support vector machines and comparisons to
 #' regularized likelihood methods. In *Advances in Large Margin Classifiers*, MIT Press, 61-74.
@@ -98,10 +98,10 @@ warn_scaling <- function(fit, classes) {
     }
     warn_gpcalib(class, paste0(sub("%s", who, what)))
   }
-  tell("upper", "separated", paste0("The scores separate the calibration rows%s: the likelihood has ",
-    "no maximum. The map stopped at (N + 1)/(N + 2) of the mean confidence that can be reached."))
-  tell("flat", "flat", paste0("All calibration scores are equal%s: they tell the rate, and ",
-    "nothing else about the map."))
+  tell("upper", "separated", paste0("The scores separate the classes of the calibration rows completely%s: the likelihood
+  has ",
+    "no maximum. The slope was limited so that the mean confidence is (N + 1)/(N + 2) of the largest possible."))
+  tell("flat", "flat", paste0("All calibration scores are equal%s: every row gets the frequency ", "of the class."))
   tell("not_converged", "not_converged", paste0("The fit did not converge%s; raise `max_iter`."))
 }
 

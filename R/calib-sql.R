@@ -22,13 +22,14 @@
 #' written, as by `predict(approx = "mean")`, while `predict()` integrates over the posterior by default. This holds for all of its fits, those
 #' with effects of the classes and those with `integrate = TRUE` included. How much
 #' the two differ is in the field `difference`: with two classes it is the largest difference for forecasts in the range seen in fitting; with
-#' more it depends on the rows, and is measured on `newdata`, or `NA`. The bumps of the process are added
-#' up in another order than in R, which costs up to about 1e-9. The map of a fit with `monotone = TRUE` is written as straight lines between
+#' more it depends on the rows, and is measured on `newdata`, or `NA`. The terms of the process are summed in another order
+#' than in R, which changes results by up to about 1e-9. The map of a fit with `monotone = TRUE` is written as straight
+#' lines between
 #' the nodes of its table, which differ from `predict(approx = "mean")` by up to about 1e-5; the order of the classes is
 #' kept up to rounding.
 #'
 #' # What is not
-#' Rows with a NULL score get NULL. Logits of minus infinity are not provided for. `augment()` looks for these, and for
+#' Rows with a NULL score get NULL. Logits of minus infinity are not supported. `augment()` looks for these, and for
 #' scores that are no probabilities, by one query and stops if there are any (`check = FALSE` leaves that out).
 #'
 #' Names are quoted by the driver ([DBI::dbQuoteIdentifier()]), class names by [DBI::dbQuoteString()]; nothing else that a user passes
@@ -40,7 +41,7 @@
 #'   two classes the column of the second is enough. `NULL`: the names of the classes, after `.pred_`.
 #' @param con A connection ([DBI::dbConnect()]) or a simulated one such as [dbplyr::simulate_postgres()].
 #' @param table The table: its name, a [DBI::Id()], or a query marked by [DBI::SQL()].
-#' @param keep Names of other columns that the result shall have.
+#' @param keep Names of other columns to keep in the result.
 #' @param class Add `.pred_class`, the most likely class?
 #' @param newdata For [calib_gp()]: scores on which to measure how far `approx = "mean"` is from `predict()`.
 #' @param lookup For maps with steps: `NULL`, a table to join if there are many (see below), named `gpcalib_steps`; a name (or a

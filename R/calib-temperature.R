@@ -19,7 +19,7 @@
 #' lowest log loss. The floor is stored and used in prediction. Scores without zeros are not floored.
 #'
 #' # When T has no finite optimum
-#' Each case leaves `converged = FALSE` and a warning:
+#' Each of these cases gives `converged = FALSE` and a warning:
 #' * Every calibration row is classified correctly, so that the
 #'   loss decreases without limit as T goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2) of what it can reach, which
 #'   is 1 unless rows have ties (`gpcalib_warning_separated`).
@@ -31,13 +31,13 @@
 #' @param scores Scores of the calibration rows, one column per class, or a vector for the
 #'   second of two classes; see [gpcalib_input].
 #' @param labels Their true classes.
-#' @param input Whether `scores` are probabilities or logits; `"auto"` looks at them.
+#' @param input Whether `scores` are probabilities or logits; `"auto"` decides by their values.
 #' @param weights Case weights, or `NULL`.
 #' @param floor Probabilities below this value are raised to it. `NULL`: when
-#'   zeros occur, the value with the lowest log loss. The standard error of T takes it as given.
-#' @param tol Bound on the error of log T.
+#'   zeros occur, the value with the lowest log loss. The standard error of T treats it as known.
+#' @param tol The largest error allowed in log T.
 #' @param max_iter The most passes over the data.
-#' @param threads How many threads to use. The answer does not depend on it.
+#' @param threads How many threads to use. The result does not depend on it.
 #' @return An object of class `c("calib_temperature", "calibrator")` with, beside the fields of
 #'   every calibrator (`method`, `classes`, `input`, `n`, `call`, `converged`, `iterations`),
 #'   `temperature`, `std_error` (`NA` without convergence), `log_lik` (of the calibration rows)

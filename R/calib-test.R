@@ -8,17 +8,17 @@
 #' \describe{
 #'   \item{`"likelihood"`}{Likelihood ratio against recalibration by a slope b and an offset per class,
 #'     \eqn{q_k \propto p_k^b e^{c_k}}{q_k = p_k^b exp(c_k), divided by the row's sum}: K free parameters. For
-#'     two classes it is Cox's (1958) test of intercept and slope. It sees forecasts that are too
-#'     extreme, too timid, or off for a class. `estimate` holds b and the c (that of the most frequent class
+#'     two classes it is Cox's (1958) test of intercept and slope. It detects forecasts that are too extreme, not extreme
+#'     enough, or biased for a class. `estimate` holds b and the c (that of the most frequent class
 #'     is 0, that of a class that does not occur -Inf). Chi-square p-value.}
-#'   \item{`"spiegelhalter"`}{The Brier score less what calibration lets one expect,
+#'   \item{`"spiegelhalter"`}{The Brier score minus its expectation under calibration,
 #'     \eqn{\sum_n (\sum_k p_{nk}^2 - p_{n y_n})}{sum_n (sum_k p_nk^2 - p_n,y)}, divided by its standard
 #'     deviation under calibration (Spiegelhalter, 1986, who has two classes; the sum over classes is the same
-#'     for more). Positive when the forecast is overconfident. It does not see errors that leave the
-#'     expected Brier score as it is. Normal p-value.}
+#'     for more). Positive when the forecast is overconfident. It cannot detect errors that leave the expected Brier score
+#'     unchanged. Normal p-value.}
 #'   \item{`"mcb"`}{The miscalibration part of the Brier score by isotonic recalibration (Dimitriadis,
-#'     Gneiting and Jordan, 2021), summed over the classes when there are more than two. It sees any miscalibration with
-#'     an increasing curve. P-value by redrawn labels.}
+#'     Gneiting and Jordan, 2021), summed over the classes when there are more than two. It detects any miscalibration whose
+#'     calibration curve is increasing. P-value by redrawn labels.}
 #'   \item{`"skce"`}{The squared kernel calibration error of Widmann, Lindsten and Zachariah (2019), for
 #'     any departure, in all classes together:
 #'     the mean of \eqn{k(p_i, p_j)\,(e_{y_i} - p_i)'(e_{y_j} - p_j)}{k(p_i, p_j) (e_yi - p_i)'(e_yj - p_j)} over
@@ -41,13 +41,13 @@
 #'
 #' # Groups
 #' Where rows depend on each other within `groups` (patients of a hospital, days of a week), tests that
-#' count rows reject too often. `"likelihood"` and `"spiegelhalter"` are then score tests: what each row adds to
-#' the derivative of the likelihood in slope and offsets (to Spiegelhalter's sum), which is 0 on average
-#' under calibration, is added up within groups, and Hotelling's T-squared tests whether the mean of these sums
-#' is 0, with an F distribution of as many degrees of freedom as there are parameters, and the groups less
-#' that. `"mcb"` and `"skce"` keep their statistic (`"skce"` over the pairs of rows of different groups), and instead of
-#' drawing labels they let the residuals, label less probability, of a whole group keep or change their sign, `replicates`
-#' times (a wild bootstrap). At least some 20 groups are needed for any of these.
+#' count rows reject too often. `"likelihood"` and `"spiegelhalter"` are then score tests. What each row contributes to the
+#' derivative of the log-likelihood in slope and offsets (to Spiegelhalter's sum) has mean 0 under calibration. These
+#' contributions are summed within groups, and Hotelling's T-squared test tells whether the mean of the sums differs from 0:
+#' an F test with q and G - q degrees of freedom for q parameters and G groups. `"mcb"` and `"skce"` keep their statistic
+#' (`"skce"` over the pairs of rows of different groups), with a wild bootstrap in place of redrawn labels: the residuals
+#' (label minus probability) of a whole group change their sign together, at random, `replicates` times. At least some 20
+#' groups are needed for any of these.
 #'
 #' A test says whether there is evidence against calibration, not how bad it is: with many rows a
 #' harmless departure is significant. See [smooth_ece()], [ece()] and [reliability_table()] for size and

@@ -1,42 +1,43 @@
-#' Vector and matrix scaling with a ridge
+#' Vector and matrix scaling with a ridge penalty
 #'
 #' Scores get a slope and an offset for each class (vector scaling), or a matrix between the classes and
 #' offsets (matrix scaling), before the softmax:
-#' \deqn{f_k = s_k z_k + b_k \quad\mbox{or}\quad f_k = \sum_j W_{kj} z_j + b_k}{f_k = s_k z_k + b_k or
-#' f_k = sum_j W_kj z_j + b_k}
-#' with z the logits, or logarithms of the probabilities, less their row's mean. So many parameters need a
-#' ridge: offsets are shrunk towards 0, slopes and matrix towards one common slope, that is, towards
-#' temperature scaling. How strongly is learned from the calibration rows, so that there is nothing to choose.
+#' \deqn{f_k = s_k z_k + b_k \quad\mbox{or}\quad f_k = \sum_j W_{kj} z_j + b_k}{f_k = s_k z_k + b_k, or f_k = sum_j W_kj z_j
+#' + b_k}
+#' with z the logits, or logarithms of the probabilities, minus their row mean. With so many parameters a ridge penalty is
+#' needed: it shrinks offsets towards 0, and slopes and matrix towards one common slope, that is, towards temperature
+#' scaling. Its strength is estimated from the calibration rows.
 #'
-#' # The ridge
+#' # The ridge penalty
 #' With \eqn{s_k = a + d_k}{s_k = a + d_k} or \eqn{W = a I + D}{W = a I + D}, in units of the root mean square of
 #' the centred scores, the fit maximises
 #' \deqn{\sum_n w_n \log p_{n, y_n} - \frac{\lambda_b}{2} \sum_k b_k^2 - \frac{\lambda_d}{2} \sum d^2}{sum_n w_n
 #' log p(n, y_n) - lambda_b/2 sum b^2 - lambda_d/2 sum d^2}
-#' and the common slope a is not shrunk. `ridge = NULL` learns both ridges by Laplace's approximation to the
-#' evidence, with the curvature of the log-likelihood taken as given (MacKay, 1992): then
-#' \eqn{\lambda \sum \theta^2}{lambda sum theta^2} is the number of parameters that the data determine. Learned
-#' ridges stay between 1e-4 and 1e6.
+#' and the common slope a is not penalised. `ridge = NULL` estimates both penalties by Laplace's approximation to the
+#' evidence, with the curvature of the log-likelihood held fixed in each step (MacKay, 1992): at the optimum
+#' \eqn{\lambda \sum \theta^2}{lambda sum theta^2} is the effective number of parameters. Estimated penalties stay between
+#' 1e-4 and 1e6.
 #'
 #' Only differences between classes matter, so that offsets, and every column of the matrix, are reported
 #' with mean zero over the classes.
 #'
 #' # When to use it
 #' When one class is favoured, or its scores are too steep, and a straight line is enough (vector scaling); when classes
-#' are mistaken for one another (matrix scaling). [calib_gp()] contains both and bends the map where that
-#' is worth it. Classes may change places: the most likely class of a row need not stay the same.
+#' are mistaken for one another (matrix scaling). [calib_gp()] contains both, and its map may be curved where the data
+#' support that. The most likely class of a row may change.
 #'
 #' If every calibration row is classified correctly, the common slope has no finite optimum; it then stays where
-#' [calib_temperature()] stops, with a warning of class `gpcalib_warning_separated`. A class that never occurs keeps
-#' a negative offset as large as the ridge lets it be. `calib_vector()` is for up to 1000 classes and
+#' [calib_temperature()] stops, with a warning of class `gpcalib_warning_separated`. A class that never occurs gets a
+#' negative offset, which only the penalty keeps finite. `calib_vector()` is for up to 1000 classes and
 #' `calib_matrix()` for up to 50: their cost grows with the second and with the fourth power of that number
 #' per row.
 #'
 #' @inheritParams calib_temperature
 #' @param floor Probabilities below this value are raised to it. `NULL`: when zeros occur, what
 #'   [calib_temperature()] would take.
-#' @param ridge `NULL` to learn it, or the ridges of offsets and slopes (or matrix): one number for both, or two, named
-#'   `offset` and `slope`. 0 is no ridge; `Inf` holds them at 0.
+#' @param ridge `NULL` to estimate the penalties, or those of offsets and slopes (or matrix): one number for both, or two,
+#'   named
+#'   `offset` and `slope`. 0 is no penalty; `Inf` fixes them at 0.
 #' @param tol Stop when the next step is expected to raise the objective by less than this.
 #' @param max_iter The most passes over the data.
 #' @param ... Must be empty, so that a misspelt argument is noticed.

@@ -81,17 +81,18 @@ parameters.default <- function(object) {
 #' @param newdata Scores of the same kind and the same classes as in fitting: a matrix, data
 #'   frame or, for two classes, a vector (see [gpcalib_input]). A data frame may hold other columns beside those
 #'   named after the classes (with or without `.pred_`). Required: calibrators keep no training data.
-#' @param type `"prob"` for probabilities, `"class"` for the most likely class, `"interval"` for
-#'   probabilities with an interval for what the calibration map would be with many more calibration rows:
-#'   [calib_temperature()] for any number of classes, [calib_platt()] and [calib_beta()] for two. It is the
-#'   delta method for the log-odds, and takes the form of the map as right. For Venn-Abers ([calib_isotonic()]) it is the pair of probabilities.
+#' @param type `"prob"` for probabilities, `"class"` for the most likely class, `"interval"` for probabilities with a
+#'   confidence interval for the calibration map:
+#'   [calib_temperature()] for any number of classes, [calib_platt()] and [calib_beta()] for two. It is computed by the
+#'   delta method on the log-odds, and assumes that the form of the map is right. For Venn-Abers ([calib_isotonic()]) it is
+#'   the pair of probabilities.
 #' @param level Level of the intervals.
 #' @param prior Class frequencies of the new rows, where they differ from those of the calibration rows: a
 #'   number per class, in order or by name, for two classes also that of the second alone, or the result
 #'   of [estimate_prior()]. Probabilities are multiplied by the ratio of new to old frequency and rows
-#'   divided by their sum, which is right when the scores within each class are as before. `NULL`: no
+#'   divided by their sum, which is correct when the distribution of the scores within each class is unchanged. `NULL`: no
 #'   change.
-#' @param threads How many threads to use. The answer does not depend on it.
+#' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return For `"prob"` an N x K matrix of probabilities with the classes as column names and
 #'   the row names of `newdata`; for `"class"` a factor with the levels of the training labels

@@ -30,7 +30,7 @@ against_two <- function(data, arg) {
   if (!is.finite(error) || high[1] - low[1] >= against_limit * error - 1e-9) return() # rounding is none
   say <- function(x) format(x, digits = 2)
   event <- data$classes[2]
-  warn_gpcalib("against", paste0("`", arg, "` run against `labels`: the probability of the second class, \"",
+  warn_gpcalib("against", paste0("`", arg, "` contradict `labels`: the probability of the second class, \"",
     event, "\", is ", say(high[1]), " on average in its own rows and ", say(low[1]), " in the others. If the ",
     "scores are those of \"", data$classes[1], "\", give labels with the levels in the other order, ",
     "factor(labels, levels = c(\"", event, "\", \"", data$classes[1],
@@ -75,7 +75,7 @@ against_many <- function(data, labels, arg) {
       "less often than by chance"
     })
   }
-  warn_gpcalib("against", paste0("`", arg, "` run against `labels`: ", seen, ". ", if (is.null(shift)) {
+  warn_gpcalib("against", paste0("`", arg, "` contradict `labels`: ", seen, ". ", if (is.null(shift)) {
     paste0("The columns may be in another order than the classes (", say_values(data$classes),
       "): name them, and they are matched by name.")
   } else {

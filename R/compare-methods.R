@@ -70,7 +70,7 @@ tidy.forecast_comparison <- function(x, ...) x$differences
 as.data.frame.forecast_comparison <- function(x, row.names = NULL, optional = FALSE, ...) x$scores
 
 #' @rdname compare_forecasts
-#' @param base_size Size of the print in the picture, in points.
+#' @param base_size Size of the text, in points.
 #' @return `autoplot()` draws the differences with their intervals, one panel per score.
 #' @importFrom ggplot2 aes .data geom_point geom_vline ggplot labs
 #' @export

@@ -2,7 +2,7 @@
 
 #' Compare forecasts of the same cases
 #'
-#' Mean scores of several forecasts with their parts, and differences between them with paired intervals
+#' Mean scores of several forecasts with their decomposition, and differences between them with paired intervals
 #' and tests: the same rows are easy or hard for all of them, so that differences are estimated more precisely
 #' than the scores themselves.
 #'
@@ -25,12 +25,12 @@
 #'
 #' P-values are for one comparison each: with many pass them to [stats::p.adjust()].
 #'
-#' # Parts
-#' Each score is divided into miscalibration, discrimination and uncertainty,
+#' # Decomposition
+#' Each score is decomposed into miscalibration, discrimination and uncertainty,
 #' \eqn{S = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}}{S = MCB - DSC + UNC}, by isotonic recalibration
 #' (see [reliability_table()]). With more than two classes the Brier score is a sum over classes, and the
-#' ranked probability score one over cumulative probabilities, and the parts are the sums of theirs; the log
-#' loss has no such parts (`NA`).
+#' ranked probability score one over cumulative probabilities, and the components are the sums of theirs; the log loss has
+#' no such decomposition (`NA`).
 #'
 #' @param forecasts A list of forecasts, each as `probs` in [ece()], best with names.
 #' @param labels The true classes of the cases, the same for all.

@@ -4,19 +4,23 @@
 #' scores of a hold-out set with their labels, learns how to correct them, and applies the
 #' correction to new scores.
 #'
-#' * **Calibrators**: [calib_gp()], a latent Gaussian process shared by all classes and the method of
-#'   choice; [calib_temperature()], [calib_platt()], [calib_isotonic()], [calib_beta()],
+#' * **Calibrators**: [calib_gp()], a latent Gaussian process shared by all classes, the default choice;
+#'   [calib_temperature()], [calib_vector()], [calib_matrix()], [calib_platt()], [calib_isotonic()], [calib_beta()],
 #'   [calib_bbq()], [calib_histogram()] and [calib_none()]. Each returns an object for
-#'   [`predict()`][predict.calibrator]; [calib_map()] compares their maps.
-#' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()],
-#'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()] one by one.
-#' * **Comparisons**: [calib_study()], of any calibrators on your own scores; [compare_forecasts()], of any
-#'   forecasts of the same cases; [calib_test()] for tests of calibration.
+#'   [`predict()`][predict.calibrator]; [calib_map()] compares their maps. [calib_fit()] takes columns of a data frame.
+#' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()], [smooth_ece()],
+#'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()], [rps()] one by one.
+#' * **Validation and comparison**: [calib_validate()] for the probability of an event; [calib_study()] compares
+#'   calibrators on your own scores, [compare_forecasts()] forecasts of the same cases; [calib_test()] tests calibration.
 #' * **Special situations**: [calib_cv()] where there is no hold-out set, [estimate_prior()] where class
 #'   frequencies change.
+#' * **Over time**: [`update()`][update.calibrator] with new rows, [calib_monitor()] for calibration that may be lost,
+#'   [calib_query()] and [calib_switch()] where labels are expensive.
+#' * **Databases and other languages**: [calib_sql()], [calib_sums()], [calib_counts()], [write_calibrator()].
 #' * **Tables and pictures**: [reliability_table()] and [plot_reliability()] for reliability diagrams,
 #'   [plot_latent()] and [plot_map()] for what a calibrator does to scores, [plot_interval()] for
-#'   probabilities with their uncertainty, [plot_confidence()] for over- and underconfidence.
+#'   probabilities with their uncertainty, [plot_confidence()] for over- and underconfidence, [plot_murphy()] and
+#'   [plot_mcbdsc()] for comparisons.
 #' * **Data to try it on**: [letters_nn], [rain_nyc].
 #'
 #' What scores and labels may look like is the same everywhere: see [gpcalib_input].

@@ -7,12 +7,12 @@
 #' [calib_vector()] and [calib_matrix()], and `logLik()`, so that [stats::AIC()] and [stats::BIC()] compare them. For what the
 #' uncertainty means for a probability see `type = "interval"` of [predict.calibrator()].
 #'
-#' Covariances are inverse curvatures of the log-likelihood at its maximum, as of
-#' [stats::glm()]. With the smoothed targets of [calib_platt()] it is the curvature of the smoothed
-#' likelihood, which counts a little as two rows more.
+#' Covariances are the inverse of the observed information (the negative Hessian of the log-likelihood at its maximum), as
+#' in [stats::glm()]. With the smoothed targets of [calib_platt()] it is that of the smoothed likelihood, which acts like
+#' two additional rows.
 #'
-#' Intervals are those of Wald, estimate and standard errors times a normal quantile; that of the
-#' temperature is taken for log T, so that it stays positive. Terms that were not estimated (held at
+#' Intervals are Wald intervals, the estimate plus and minus the standard error times a normal quantile; that of the
+#' temperature is computed for log T, so that it stays positive. Terms that were not estimated (held at
 #' zero by [calib_beta()], or of a class with a constant rate) have `NA`, as has everything where the
 #' likelihood has no maximum. With more than two classes the maps of [calib_platt()] and [calib_beta()]
 #' are fitted one by one: covariances between classes are `NA`, and there is no joint likelihood.

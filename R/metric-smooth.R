@@ -2,16 +2,16 @@
 
 #' Smooth calibration error
 #'
-#' A calibration error without bins: residuals are smoothed along the probabilities, by as much as the
-#' error itself is large.
+#' A calibration error without bins: residuals are smoothed over the probabilities, with a bandwidth that is equal to the
+#' error itself.
 #'
 #' With probabilities \eqn{f_n} of an event and outcomes \eqn{y_n}, residuals are smoothed by a Gaussian
 #' kernel of standard deviation \eqn{\sigma}{sigma}, reflected at 0 and 1,
 #' \deqn{r_\sigma(t) = \frac1N \sum_n K_\sigma(t, f_n)\,(y_n - f_n), \qquad
 #'   \mathrm{smECE}_\sigma = \int_0^1 |r_\sigma(t)|\,dt.}{
 #'   r(t) = mean of K_sigma(t, f_n) (y_n - f_n),  smECE_sigma = integral of |r| over [0, 1].}
-#' The error falls as \eqn{\sigma}{sigma} grows. The smooth error is its value where it is equal to
-#' \eqn{\sigma}{sigma}, which is one point, so that no bandwidth has to be chosen. It lies in \[0, 1\], 0 is
+#' The error falls as \eqn{\sigma}{sigma} grows. The smooth error is the value at which it equals \eqn{\sigma}{sigma}; there
+#' is exactly one, so that no bandwidth has to be chosen. It lies in \[0, 1\], 0 is
 #' best. Unlike the binned error it changes little when probabilities change little, and up to constant
 #' factors it is the distance to the nearest calibrated forecast (Blasiok and Nakkiran, 2023). It is
 #' biased upwards in small samples as [ece()] is, by less than with many bins.

@@ -17,8 +17,8 @@
 #' inequality). So calibration is rejected at level \eqn{\alpha}{alpha} as soon as E reaches
 #' \eqn{1/\alpha}{1/alpha}, however often one has looked before. The alternatives are
 #'
-#' * `"temperature"`: \eqn{q_k \propto p_k^\beta}{q_k = p_k^beta divided by the sum of all}, the forecast is too
-#'   sharp or too vague;
+#' * `"temperature"`: \eqn{q_k \propto p_k^\beta}{q_k = p_k^beta divided by the sum of all}, the forecast is too extreme or
+#'   not extreme enough;
 #' * `"bins"`: the odds of the event (of the second of two classes; of the most likely class when there are
 #'   more) are wrong by a factor that differs between ten bins of its probability;
 #' * `"offset"`: the odds of single classes are wrong by a factor.
@@ -26,8 +26,8 @@
 #' Each is averaged over a grid of parameters with fixed weights. By Bayes' rule that is the product of
 #' \eqn{q_t(y_t)/p(y_t)}{q_t(y_t) / p(y_t)} where \eqn{q_t}{q_t} averages the grid with weights learned from the
 #' rows before t. The e-value of the monitor is the mean of those of the alternatives. It depends on the rows
-#' fed, not on their order or on how they were divided into batches. A label of probability 0 makes it infinite:
-#' no calibrated forecast does that. Where a 0 is a rounded number (0.004 in a table of two digits), raise it
+#' fed, not on their order or on how they were divided into batches. A label that was given probability 0 makes it infinite:
+#' that cannot happen to a calibrated forecast. Where a 0 is a rounded number (0.004 in a table of two digits), raise it
 #' before: `pmax(probs, 0.005)` for two classes.
 #'
 #' The level holds if, given the rows before it, each label is drawn from its probabilities. It does not hold for
@@ -53,7 +53,7 @@
 #' last run. That is what one monitor fed with all rows would hold, if the labels of the one do not depend on
 #' those of the other given their probabilities. What cannot be merged is the path: in which order the rows of
 #' the two came is not known, so that the merged monitor shows the e-value from the moment of merging on, with a
-#' message. An alarm before that is in the two monitors alone.
+#' message. An earlier alarm is recorded in the two original monitors only.
 #'
 #' @param probs Probabilities of the classes: matrix, data frame or, for two classes, a vector (see
 #'   [gpcalib_input]). `NULL` for a monitor that has seen nothing yet: then `classes` is needed.

@@ -9,7 +9,7 @@
 #' Since a constant added to a map changes no probability, all curves are shifted to agree on
 #' average: over the scores of the true classes and those of the other classes of the calibration
 #' rows, each half. The band belongs to the shifted map as well: it is the pointwise posterior
-#' interval of the map less that average (a straight quantile of the normal posterior), and says
+#' interval of the map less that average (by normal quantiles), and says
 #' how well its shape is known; the unknown constant, which no data determine, would only blur it.
 #'
 #' For one [calib_gp()] the lines to compare with are its prior mean, the map of temperature scaling

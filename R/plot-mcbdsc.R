@@ -3,16 +3,16 @@
 #' Miscalibration and discrimination picture
 #'
 #' Each forecast of a comparison is a point: its miscalibration (what isotonic recalibration would gain)
-#' against its discrimination (what the recalibrated forecast is better by than a constant). Forecasts on
+#' against its discrimination (how much better the recalibrated forecast is than a constant one). Forecasts on
 #' the same grey line have the same mean score, MCB - DSC + UNC; scores are better above it and to the left. A comparison with
 #' `by` gives a panel for each of its values.
 #'
 #' @param x A result of [compare_forecasts()].
-#' @param measure Which score; `NULL`: the Brier score if there is one, otherwise the first that has parts.
+#' @param measure Which score; `NULL`: the Brier score if there is one, otherwise the first that has a decomposition.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
-#' @return A ggplot object; its `data` are the rows of `x$scores`. Forecasts without finite parts are named
-#'   in the caption.
+#' @return A ggplot object; its `data` are the rows of `x$scores`. Forecasts whose decomposition is not finite are named in
+#'   the caption.
 #' @references
 #' Dimitriadis, T., Gneiting, T., Jordan, A. I. and Vogel, P. (2024). Evaluating probabilistic
 #' classifiers: the triptych. *International Journal of Forecasting* 40, 1101-1122.

@@ -52,7 +52,7 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #' @param n How many rows to choose.
 #' @param strategy How to choose: see below.
 #' @param random For `"mixed"`: the share of rows to draw at random (rounded down). Draws use R's generator; [set.seed()] governs them.
-#' @param threads How many threads to use. The answer does not depend on it.
+#' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return A data frame of class `calib_query` with a line for every chosen row, in the order of choice: `row` (its number in the pool), `reason`
 #'   (`"information"`, `"entropy"` or `"random"`), `information` (nats that the label tells beyond those before it; `NA` for rows chosen otherwise),

@@ -7,28 +7,29 @@
 #'
 #' @section Bins:
 #' `method = "bins"` sorts the scores into bins as [ece()] does. `conf.low` and `conf.high` are an
-#' interval for the frequency in the bin: Wilson's, or that of Clopper and Pearson. With weights the
-#' number of trials is \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} of the bin, with `groups` what the variance
-#' between groups amounts to. Intervals are pointwise: each holds for its own bin, and one in twenty misses.
+#' interval for the frequency in the bin: Wilson's, or that of Clopper and Pearson. With weights the number of trials is the
+#' effective number of rows of the bin, \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2}; with `groups` it is the one that the
+#' variance between groups implies. Intervals are pointwise: at a level of 95 %, about one bin in twenty lies outside its
+#' interval by chance.
 #'
 #' @section Isotonic curve:
 #' `method = "isotonic"`, for the types `"event"` and `"classwise"`, needs no bins: the frequency is
-#' taken to rise with the probability and is estimated by pooling adjacent violators (the CORP
+#' taken to rise with the probability and is estimated by the pool-adjacent-violators algorithm (the CORP
 #' approach of Dimitriadis, Gneiting and Jordan, 2021). Each row of the table is one block of pooled
-#' scores; `lower` and `upper` are the smallest and the largest of them. What `conf.low` and `conf.high` are is
-#' said by `band`:
+#' scores; `lower` and `upper` are the smallest and the largest of them. The meaning of `conf.low` and `conf.high` depends
+#' on `band`:
 #' * `"consistency"` (the default): the range in which the curve at the score `confidence` would lie with
 #'   probability `conf_level` if the forecast were calibrated, found by drawing outcomes from the
 #'   probabilities and fitting again, `replicates` times ([set.seed()] governs). It surrounds the diagonal, not the
-#'   estimate. It is pointwise: at a given score, an `observed` outside speaks against calibration, but among many
-#'   scores some are outside as a matter of course (in half of calibrated forecasts of 2000 rows).
+#'   estimate. It is pointwise: at a given score, an `observed` outside speaks against calibration, but among many scores
+#'   some lie outside by chance (in half of all calibrated forecasts of 2000 rows).
 #' * `"simultaneous"`: the same, widened so that the whole curve of a calibrated forecast lies inside with
 #'   probability `conf_level` (in simulations of 500 rows and more at 95 %: 92 to 98 %). A curve that leaves it anywhere speaks against
 #'   calibration.
-#' * `"confidence"`: a pointwise interval for the frequency: where isotonic curves of outcomes drawn from the smooth
-#'   curve (see below) lie, a smoothed bootstrap (Sen, Banerjee and Woodroofe, 2010); widened, where needed, to
-#'   hold the curve itself. It is wider than it need be where the forecast is calibrated (in simulations of 500 and 2000 rows at 95 %
-#'   it held at 99 % of scores) or has few rows.
+#' * `"confidence"`: a pointwise interval for the frequency: the range of isotonic curves fitted to outcomes drawn from the
+#'   smooth curve (see below), a smoothed bootstrap (Sen, Banerjee and Woodroofe, 2010); widened, where needed, to
+#'   hold the curve itself. It is too wide where the forecast is calibrated (in simulations of 500 and 2000 rows, the 95 %
+#'   band covered the truth at 99 % of scores) or has few rows.
 #'
 #' With `groups` residuals of whole groups keep or change their sign together. The attribute `band` holds the band at more places, from the lowest to the
 #' highest score.
@@ -36,8 +37,8 @@
 #' `summary()` of an isotonic table splits the mean score of each class's probability, Brier score and
 #' log loss, into
 #' \deqn{\mathrm{score} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC},}{score = MCB - DSC + UNC,}
-#' miscalibration (what the curve would improve; 0 is best), discrimination (what the curve is
-#' better by than the constant frequency; higher is better) and uncertainty (the score of that
+#' miscalibration (the improvement by recalibration with the curve; 0 is best), discrimination (the improvement of the curve
+#' over the constant frequency; higher is better) and uncertainty (the score of that
 #' constant, the same for all forecasts of the event).
 #'
 #' @section Smooth curve:
@@ -45,10 +46,10 @@
 #' spline of the log-odds (ten knots at quantiles), its roughness penalised and the penalty chosen by restricted
 #' maximum likelihood; where nothing else is needed it is the straight line of logistic
 #' recalibration. Each row of the table is one of `bins` bins; `observed` is the curve at its mean score. The band is
-#' `"confidence"`, pointwise around the curve, or `"simultaneous"` around all of it. Both hold as stated for
-#' curves that bend gently. A strongly bent one (log-odds off by a wave of 0.8) is smoothed too much with 500 rows: the
-#' pointwise band at 95 % then held at 90 % of scores in simulations, the simultaneous one for 78 % of whole curves (with 2000 rows
-#' at 96 %, and for 90 %).
+#' `"confidence"`, pointwise around the curve, or `"simultaneous"` around all of it. Both have their nominal coverage for
+#' curves that bend gently. A strongly bent curve (log-odds off by a sine wave of amplitude 0.8) is smoothed too much with
+#' 500 rows: in simulations the pointwise 95 % band then covered it at 90 % of scores, and the simultaneous one covered 78 %
+#' of whole curves (with 2000 rows 96 % and 90 %).
 #' `summary()` gives the mean,
 #' the median, the 90 % quantile and the maximum of its distance from the diagonal over the rows (ICI, E50, E90 and
 #' Emax, see [calib_validate()]).

@@ -67,7 +67,7 @@
 #'   of such lists).
 #' @param metrics What to measure, see below.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
-#' @param input Whether `scores` are probabilities or logits; `"auto"` looks at all rows of a set.
+#' @param input Whether `scores` are probabilities or logits; `"auto"` decides by the values of all rows of a set.
 #' @param weights Case weights, used in fits and metrics; or `NULL`. Like `groups`, `time` and `by` a list
 #'   when `scores` is one.
 #' @param stratify Keep the shares of the classes?

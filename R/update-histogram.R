@@ -75,7 +75,7 @@ update_fit.calib_histogram <- function(object, data, forget) {
   histogram_maps(object, counts)
 }
 
-#' Two calibrators of different rows as one
+#' Merge two calibrators of different rows
 #'
 #' The calibrator of the rows of both, where sums suffice for it: [calib_none()] and [calib_histogram()] with bins of
 #' equal width, of the same number. For the other methods it is an error; see [update.calibrator()] for taking the rows of the

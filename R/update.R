@@ -18,10 +18,10 @@
 #'   and effects are estimated anew with every batch, effects may appear or vanish, and the range of the scores may grow. What stays is the `floor`
 #'   for zeros and the scale on which effects are measured. The posterior is that of the optimum: `integrate` has no effect. With effects
 #'   that are large, which the first rows did not show, an updated fit remains somewhat behind a new fit of all rows (see
-#'   `bench/results/stream.md` in the sources); begin with a few hundred rows if there are.
+#'   `bench/results/stream.md` in the sources); start with a few hundred rows if possible.
 #' * Offsets of more than 26 classes stay as they were fitted; the map that the classes share is updated. Fits with more than 400
 #'   effects of single classes (matrix effects of more than 20 classes) cannot be updated.
-#' * A fit with `monotone = TRUE` keeps its promise. `order_cost` adds up over the batches.
+#' * A fit with `monotone = TRUE` keeps its guarantee. `order_cost` adds up over the batches.
 #' * [calib_isotonic()], [calib_bbq()] and [calib_cv()] cannot be updated, and say so. Fit those again on old and new rows.
 #'
 #' @param object A calibrator.
@@ -29,7 +29,7 @@
 #'   row will do. A batch with new classes, other columns or missing values is refused as a whole.
 #' @param forget By which share the old rows lose weight, from 0 to 1: with 0.1 a row counts .9 after one batch
 #'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count.
-#' @param threads How many threads to use. The answer does not depend on it.
+#' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return The calibrator, with the new rows taken in. `nobs()` counts all rows ever seen.
 #' @references

@@ -73,7 +73,7 @@ validation_verdict <- function(x) {
   slope <- row("slope")
   outside <- function(part, ideal) isTRUE(part$conf.low > ideal || part$conf.high < ideal)
   if (isTRUE(slope$conf.high < 0)) {
-    return(paste("The probabilities run against the event: the higher they are, the rarer it is (the slope is below 0).",
+    return(paste("The probabilities contradict the event: the higher they are, the rarer it is (the slope is below 0).",
       "Check which class is the event (`event`, `event_level`)."))
   }
   said <- c(

@@ -26,18 +26,20 @@
 #' }
 #'
 #' # Intervals
-#' For intercept and slopes Wald's with the robust (sandwich) covariance, HC3 or, with `groups`, summed within them: it holds also
-#' where the true curve is bent and no straight line is right. For O:E and the Brier score on the log scale, for the c-index on the logit scale, for
-#' the others as they are, from the influence of each row (for the c-index that is the method of DeLong et al.,
-#' 1988), summed within `groups`. For `ici` to `emax` quantiles of 500 curves drawn about the
-#' smooth one ([set.seed()] governs). These are distances, never below 0, and near calibration they are
-#' estimated too large; their intervals begin at 0 unless the curve differs from the diagonal (Wald's test at
-#' its knots). A warning of class
+#' Intercept and slopes have Wald intervals with a robust (sandwich) covariance, HC3 or, with `groups`, cluster-robust, so
+#' that they hold also where the true curve is bent. The intervals of `oe_ratio`, `in_the_large`, `c_index` and the Brier
+#' scores come from the influence function of each row (for the c-index that is the method of DeLong et al., 1988), summed
+#' within `groups`; they are computed on the log scale for O:E and the Brier score and on the logit scale for the c-index.
+#' The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 500 curves drawn from the distribution of the smooth
+#' curve ([set.seed()] governs). These measures are distances, which are never negative and are overestimated near
+#' calibration; their intervals begin at 0 unless the curve differs significantly from the diagonal (Wald's test at its
+#' knots). A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
-#' In simulations of 500 and 2000 rows, 95 % intervals held in 92 to 98 % of samples, with an exception: where the true curve
-#' is strongly bent (log-odds off by a wave of 0.8), those of `e90` and `emax` held in 89 and 92 % with 500 rows, because the smooth
-#' curve cuts corners, and those of `e50` and `emax` in 99 % with 2000. `bench/results/workbench.md` in the sources has all
+#' In simulations of 500 and 2000 rows, 95 % intervals covered the true value in 92 to 98 % of samples, with an exception:
+#' where the true curve is strongly bent (its log-odds are off by a sine wave of amplitude 0.8), those of `e90` and `emax`
+#' covered it in 89 and 92 % with 500 rows, because the smooth curve cuts corners, and those of `e50` and `emax` in 99 %
+#' with 2000. `bench/results/workbench.md` in the sources has all
 #' figures.
 #'
 #' @inheritParams calib_metrics

@@ -166,6 +166,6 @@ test_that("probabilities that run against the event are said to, and no method i
   p <- runif(400)
   y <- rbinom(400, 1, p)
   v <- suppressWarnings(calib_validate(1 - p, y))
-  expect_output(print(v), "run against the event")
+  expect_output(print(v), "contradict the event")
   expect_false(any(grepl("can correct", capture.output(print(v)))))
 })

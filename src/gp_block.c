@@ -1,5 +1,6 @@
 /* gp_block.c: see gp_block.h. */
 #include "gp_block.h"
+#include "simd.h"
 
 #include <math.h>
 
@@ -30,23 +31,30 @@ static inline void fetch_ahead(const gpc_gp_data *data, size_t first, size_t row
 }
 
 /* Scores of class j, floored and centred. */
-static void read_scores(const gpc_gp_data *data, size_t first, size_t rows, size_t j,
-                        double *z) {
-  const double *from = data->z + first + j * data->n, floor = data->floor;
-  fetch_ahead(data, first, rows, j);
-#pragma omp simd
-  for (size_t i = 0; i < rows; i++)
-    z[i] = from[i] < floor ? floor : from[i];
-  if (data->shift) {
-    const double *shift = data->shift + first;
+GPC_WIDE static void read_scores(const gpc_gp_data *data, const gpc_gp_block *block,
+                                 size_t j, double *z) {
+  const size_t rows = block->rows, *row = block->row;
+  const double *from = data->z + j * data->n, floor = data->floor;
+  if (gpc_gp_block_whole(block)) {
+    fetch_ahead(data, row[0], rows, j);
+    from += row[0];
 #pragma omp simd
     for (size_t i = 0; i < rows; i++)
-      z[i] -= shift[i];
+      z[i] = from[i] < floor ? floor : from[i];
+  } else {
+    for (size_t i = 0; i < rows; i++)
+      z[i] = from[row[i]] < floor ? floor : from[row[i]];
+  }
+  if (data->shift) {
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++)
+      z[i] -= block->shift[i];
   }
 }
 
 /* Places x [rows] of scores z [rows]: gpc_gp_place() for a vector. */
-static void places(const gpc_gp_lookup *lookup, size_t rows, const double *z, double *x) {
+static inline void places(const gpc_gp_lookup *lookup, size_t rows, const double *z,
+                          double *x) {
   const double low = lookup->low, inv = lookup->inv_step,
                last = gpc_gp_last_place(lookup);
 #pragma omp simd
@@ -59,13 +67,13 @@ static void places(const gpc_gp_lookup *lookup, size_t rows, const double *z, do
     x[i] = x[i] > last ? last : x[i];
 }
 
-static void read_class(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t j,
-                       gpc_gp_block *block) {
+GPC_WIDE static void read_class(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
+                                size_t j, gpc_gp_block *block) {
   const size_t rows = block->rows, at = j * ROWS;
   double x[ROWS], *z = block->z, *phi = block->e + at;
   float *u = block->u + at;
   int *node = block->node + at;
-  read_scores(data, block->first, rows, j, z);
+  read_scores(data, block, j, z);
   places(lookup, rows, z, x);
   for (size_t i = 0; i < rows; i++) {
     const int in = (int)x[i];
@@ -94,12 +102,14 @@ static void read_class(const gpc_gp_data *data, const gpc_gp_lookup *lookup, siz
   }
 }
 
-void gpc_gp_block_read(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t first,
-                       size_t rows, int with_residual, gpc_gp_block *block) {
-  block->first = first;
+void gpc_gp_block_read_some(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
+                            size_t rows, const size_t *row, int with_residual,
+                            gpc_gp_block *block) {
   block->rows = rows;
   block->with_residual = with_residual;
   for (size_t i = 0; i < rows; i++) {
+    block->row[i] = row[i];
+    block->shift[i] = data->shift ? data->shift[row[i]] : 0.0;
     block->top[i] = block->high[i] = -INFINITY;
     block->low[i] = INFINITY;
   }
@@ -107,7 +117,16 @@ void gpc_gp_block_read(const gpc_gp_data *data, const gpc_gp_lookup *lookup, siz
     read_class(data, lookup, j, block);
 }
 
-void gpc_gp_block_sums(gpc_gp_block *block) { /* denominators of eq. (1), at phi */
+void gpc_gp_block_read(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t first,
+                       size_t rows, int with_residual, gpc_gp_block *block) {
+  size_t row[ROWS];
+  for (size_t i = 0; i < rows; i++)
+    row[i] = first + i;
+  gpc_gp_block_read_some(data, lookup, rows, row, with_residual, block);
+}
+
+GPC_WIDE void
+gpc_gp_block_sums(gpc_gp_block *block) { /* denominators of eq. (1), at phi */
   double sum[ROWS] = {0};
   for (size_t j = 0; j < block->k; j++)
     gpc_gp_block_exp(block, j, sum);

@@ -10,15 +10,17 @@
 #define GPC_GP_ROWS 64 /* rows worked on together: whole cache lines of every column */
 
 typedef struct {
-  size_t first, rows, k; /* rows first, ..., first + rows - 1 of the data */
-  double *e;             /* [k][GPC_GP_ROWS] phi, then exp(phi - top) */
-  int *node;             /* [k][GPC_GP_ROWS] the node below the score */
-  float *u;              /* [k][GPC_GP_ROWS] its place between that node and the next */
-  double *c, *rho;       /* [k][GPC_GP_ROWS] with with_residual only */
+  size_t rows, k;
+  size_t row[GPC_GP_ROWS]; /* which rows of the data, in ascending order */
+  double *e;               /* [k][GPC_GP_ROWS] phi, then exp(phi - top) */
+  int *node;               /* [k][GPC_GP_ROWS] the node below the score */
+  float *u;                /* [k][GPC_GP_ROWS] its place between that node and the next */
+  double *c, *rho;         /* [k][GPC_GP_ROWS] with with_residual only */
   int with_residual;
   /* of each row: the highest phi, the lowest and highest place on the table, and after
    * gpc_gp_block_sums() 1 / sum exp(phi - top) */
-  double z[GPC_GP_ROWS]; /* scores of the class being read */
+  double z[GPC_GP_ROWS];     /* scores of the class being read */
+  double shift[GPC_GP_ROWS]; /* their row means, or 0 */
   double top[GPC_GP_ROWS], low[GPC_GP_ROWS], high[GPC_GP_ROWS], inv[GPC_GP_ROWS];
 } gpc_gp_block;
 
@@ -27,6 +29,16 @@ void gpc_gp_block_take(size_t k, const gpc_memory *memory, gpc_gp_block *block);
 /* phi and places of `rows` rows from `first`; with_residual: c and rho as well. */
 void gpc_gp_block_read(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t first,
                        size_t rows, int with_residual, gpc_gp_block *block);
+
+/* The same for rows that need not stand together: row [rows], ascending. */
+void gpc_gp_block_read_some(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
+                            size_t rows, const size_t *row, int with_residual,
+                            gpc_gp_block *block);
+
+/* Whether the rows of a block stand together. */
+static inline int gpc_gp_block_whole(const gpc_gp_block *block) {
+  return block->row[block->rows - 1] - block->row[0] == block->rows - 1;
+}
 
 /* e of class j := exp(phi - top), added to sum [rows]. */
 static inline void gpc_gp_block_exp(gpc_gp_block *block, size_t j, double *sum) {

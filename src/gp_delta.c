@@ -6,6 +6,7 @@
  * + s'C s. */
 #include "gp_delta.h"
 #include "gp_design.h"
+#include "simd.h"
 
 #include <float.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static inline double dot(size_t n, const double *x, const double *y) {
 }
 
 /* Exponentials, their sums, and their spread over the nodes: mass [ROWS][nodes]. */
-static void spread_mass(const gpc_gp_lookup *lookup, gpc_gp_block *block, double *mass) {
+GPC_WIDE static void spread_mass(const gpc_gp_lookup *lookup, gpc_gp_block *block,
+                                 double *mass) {
   const size_t nodes = lookup->nodes, rows = block->rows;
   double sum[ROWS] = {0};
   for (size_t i = 0; i < rows; i++) {
@@ -91,9 +93,9 @@ static void spread_mass(const gpc_gp_lookup *lookup, gpc_gp_block *block, double
  * itself. Returns sum_k s_k h_k. With `next`: its [0] and [1] are worst and mean of
  * too_large(), judged on the nodes: no class there is likelier than a score at the node
  * would be, nor than twice what lies on it. */
-static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block, size_t i,
-                         const double *mass, double *bbar, double *quad, double *next,
-                         double *h) {
+GPC_WIDE static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
+                                  size_t i, const double *mass, double *bbar,
+                                  double *quad, double *next, double *h) {
   const size_t rank = lookup->rank;
   const double inv = block->inv[i];
   size_t from, end;
@@ -132,8 +134,9 @@ static double h_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
 }
 
 /* Few scores, row i: h [k][ROWS] straight from the features. Returns sum_k s_k h_k. */
-static double h_direct(const gpc_gp_lookup *lookup, const gpc_gp_block *block, size_t i,
-                       double *feature, double *h, double *bbar, double *quad) {
+GPC_WIDE static double h_direct(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
+                                size_t i, double *feature, double *h, double *bbar,
+                                double *quad) {
   const size_t rank = lookup->rank, k = block->k;
   memset(bbar, 0, rank * sizeof(double));
   for (size_t j = 0; j < k; j++) {
@@ -202,20 +205,21 @@ static int factor_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *
 /* Many scores, no residual and a smooth mean: in a row, probability and correction are
  * functions of the score, so that all but one multiplication is done on the nodes, and
  * the error is judged there as well. */
-static void delta_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *functions,
-                           size_t n, gpc_gp_block *block, gpc_gp_delta_work *work,
-                           double *p, int *needs_integration) {
+GPC_WIDE static void delta_on_nodes(const gpc_gp_lookup *lookup,
+                                    const gpc_gp_functions *functions, size_t n,
+                                    gpc_gp_block *block, gpc_gp_delta_work *work,
+                                    double *p, int *needs_integration) {
   const size_t nodes = lookup->nodes, rows = block->rows;
   const double smallest = DBL_MIN; /* no probability is exactly 0 */
   spread_mass(lookup, block, work->mass);
   for (size_t i = 0; i < rows; i++)
-    needs_integration[block->first + i] =
+    needs_integration[block->row[i]] =
         factor_on_nodes(lookup, functions, block, i, work, work->mass + i * nodes);
   for (size_t j = 0; j < block->k; j++) {
     const double *e = block->e + j * ROWS;
     const float *u = block->u + j * ROWS;
     const int *node = block->node + j * ROWS;
-    double *to = p + block->first + j * n;
+    double *to = p + block->row[0] + j * n;
     for (size_t i = 0; i < rows; i++) {
       const double *factor = work->mass + i * nodes + node[i];
       const double v = e[i] * (factor[0] + (double)u[i] * (factor[1] - factor[0]));
@@ -225,7 +229,7 @@ static void delta_on_nodes(const gpc_gp_lookup *lookup, const gpc_gp_functions *
 }
 
 /* quad += sum s_k^2 rho_k and dbar += sum s_k (c_k - 2 s_k rho_k), of each row. */
-static void add_residual(const gpc_gp_block *block, double *quad, double *dbar) {
+GPC_WIDE static void add_residual(const gpc_gp_block *block, double *quad, double *dbar) {
   for (size_t j = 0; j < block->k; j++)
     for (size_t i = 0; i < block->rows; i++) {
       const double s = block->e[j * ROWS + i] * block->inv[i];
@@ -235,8 +239,8 @@ static void add_residual(const gpc_gp_block *block, double *quad, double *dbar) 
 }
 
 /* h [rows] of class j. */
-static void h_of_class(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
-                       const gpc_gp_delta_work *work, size_t j, double *h) {
+GPC_WIDE static void h_of_class(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
+                                const gpc_gp_delta_work *work, size_t j, double *h) {
   const size_t rows = block->rows, at = j * ROWS;
   if (!work->mass)
     memcpy(h, work->h + at, rows * sizeof(double));
@@ -250,8 +254,9 @@ static void h_of_class(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
 }
 
 /* eq. (24), every class judged by itself. */
-static void delta_by_class(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *block,
-                           gpc_gp_delta_work *work, double *p, int *needs_integration) {
+GPC_WIDE static void delta_by_class(const gpc_gp_lookup *lookup, size_t n,
+                                    gpc_gp_block *block, gpc_gp_delta_work *work,
+                                    double *p, int *needs_integration) {
   const size_t rows = block->rows, nodes = lookup->nodes;
   const double smallest = DBL_MIN;
   double quad[ROWS], dbar[ROWS], worst[ROWS] = {0}, mean[ROWS] = {0}, h[ROWS];
@@ -271,19 +276,20 @@ static void delta_by_class(const gpc_gp_lookup *lookup, size_t n, gpc_gp_block *
     dbar[i] += quad[i];
   for (size_t j = 0; j < block->k; j++) {
     const double *e = block->e + j * ROWS, *inv = block->inv;
-    double *to = p + block->first + j * n;
+    double *to = p + j * n, v[ROWS];
     h_of_class(lookup, block, work, j, h);
 #pragma omp simd
     for (size_t i = 0; i < rows; i++) {
       const double s = e[i] * inv[i], d = h[i] + quad[i], size = s * next_terms(d);
-      const double v = s * (1.0 + 0.5 * (d - dbar[i]));
+      v[i] = s * (1.0 + 0.5 * (d - dbar[i]));
       worst[i] = size > worst[i] ? size : worst[i];
       mean[i] += size;
-      to[i] = v > smallest ? v : smallest;
     }
+    for (size_t i = 0; i < rows; i++)
+      to[block->row[i]] = v[i] > smallest ? v[i] : smallest;
   }
   for (size_t i = 0; i < rows; i++)
-    needs_integration[block->first + i] =
+    needs_integration[block->row[i]] =
         too_large(worst[i], mean[i], block->inv[i], dbar[i]);
 }
 

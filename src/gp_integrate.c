@@ -1,6 +1,7 @@
 /* gp_integrate.c: see gp_integrate.h. */
 #include "gp_integrate.h"
 #include "gp_design.h"
+#include "simd.h"
 #include "linalg.h"
 
 #include <float.h>
@@ -173,8 +174,8 @@ static void spread_row(row r, gpc_gp_integrate_work *t) {
 }
 
 /* The same with what is in sum already. */
-static void average_nodes(const gpc_gp_functions *f, size_t from, size_t end,
-                          const double *mass, double *sum, double *factor) {
+GPC_WIDE static void average_nodes(const gpc_gp_functions *f, size_t from, size_t end,
+                                   const double *mass, double *sum, double *factor) {
   for (size_t g = from; g < end; g++) {
     const double here = mass[g];
     const float *grow = f->grow + g * DRAWS;
@@ -215,7 +216,7 @@ void gpc_gp_integrate_row(const gpc_gp_lookup *lookup, const gpc_gp_functions *f
            .i = i,
            .noise = noise,
            .all_on_nodes = gpc_gp_is_on_nodes(lookup, f, block, i)};
-  double *to = p + block->first + i;
+  double *to = p + block->row[i];
   spread_row(r, work);
   average_nodes(f, f->from, f->end, work->mass, work->sum, work->factor);
   for (size_t j = 0; j < block->k; j++) {

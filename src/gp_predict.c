@@ -27,7 +27,7 @@ static void predict_mean(size_t n, gpc_gp_block *block, double *p) {
   gpc_gp_block_sums(block);
   for (size_t j = 0; j < block->k; j++) {
     const double *e = block->e + j * ROWS;
-    double *to = p + block->first + j * n;
+    double *to = p + block->row[0] + j * n;
 #pragma omp simd
     for (size_t i = 0; i < block->rows; i++) {
       const double v = e[i] * inv[i];
@@ -36,29 +36,36 @@ static void predict_mean(size_t n, gpc_gp_block *block, double *p) {
   }
 }
 
-/* Rows with a score whose residual matters are done again with it, one by one. Once there
- * are functions, rows that need integration are integrated while they are at hand, if
- * that is quick, and left marked if not. */
+static int row_has_residual(const gpc_gp_lookup *lookup, const gpc_gp_block *block,
+                            size_t i) {
+  return gpc_gp_has_residual(lookup, block->low[i]) ||
+         gpc_gp_has_residual(lookup, block->high[i]);
+}
+
+/* Rows with a score whose residual matters are done with it, in a block of their own. Once
+ * there are functions, rows that need integration are integrated while they are at hand,
+ * if that is quick, and left marked if not. */
 static void predict_delta(const gpc_gp_data *data, const tools *t, int part, double *p) {
   gpc_gp_block *block = t->block + part;
   const gpc_gp_lookup *lookup = &t->lookup;
   int *marked = t->needs_integration;
   const gpc_gp_functions *functions = t->have_functions ? &t->functions : NULL;
   size_t again[ROWS], count = 0;
-  gpc_gp_delta(lookup, functions, data->n, block, t->delta + part, p, marked);
-  for (size_t i = 0; i < block->rows && !block->with_residual; i++) {
-    const size_t at = block->first + i;
-    if (gpc_gp_has_residual(lookup, block->low[i]) ||
-        gpc_gp_has_residual(lookup, block->high[i])) {
-      again[count++] = at;
-    } else if (marked[at] && functions && functions->on_nodes) {
-      gpc_gp_integrate_row(lookup, functions, NULL, data->n, block, i,
-                           t->integrate + part, p);
-      marked[at] = 0;
-    }
+  for (size_t i = 0; i < block->rows && !block->with_residual; i++)
+    if (row_has_residual(lookup, block, i))
+      again[count++] = block->row[i];
+  if (count < block->rows)
+    gpc_gp_delta(lookup, functions, data->n, block, t->delta + part, p, marked);
+  for (size_t i = 0; i < block->rows && functions && functions->on_nodes; i++) {
+    const size_t at = block->row[i];
+    if (block->with_residual || row_has_residual(lookup, block, i) || !marked[at])
+      continue;
+    gpc_gp_integrate_row(lookup, functions, NULL, data->n, block, i, t->integrate + part,
+                         p);
+    marked[at] = 0;
   }
-  for (size_t i = 0; i < count; i++) {
-    gpc_gp_block_read(data, lookup, again[i], 1, 1, block);
+  if (count > 0) {
+    gpc_gp_block_read_some(data, lookup, count, again, 1, block);
     gpc_gp_delta(lookup, functions, data->n, block, t->delta + part, p, marked);
   }
 }

@@ -47,7 +47,7 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 1);
-  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
+  SEXP out = PROTECT(r_new_matrix(data.n, data.k));
   const gpc_approx how =
       r_count(approx, "approx") == 1 ? GPC_APPROX_DELTA : GPC_APPROX_MEAN;
   const gpc_status status =
@@ -63,7 +63,7 @@ SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
   static const char *names[] = {"mean", "var", ""};
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
-    SET_VECTOR_ELT(out, i, Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
+    SET_VECTOR_ELT(out, i, r_new_matrix(data.n, data.k));
   const gpc_status status =
       gpc_joint_latent(&data, &joint, &r_memory, r_poll, NULL, REAL(VECTOR_ELT(out, 0)),
                        REAL(VECTOR_ELT(out, 1)));
@@ -146,7 +146,7 @@ SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows) {
   const size_t k = (size_t)INTEGER(dim)[0], d = (size_t)INTEGER(dim)[1];
   const double *from = r_doubles(p, "p", (R_xlen_t)(n * k * d));
   const double *b = r_doubles(offset, "offset", (R_xlen_t)(k * d));
-  SEXP out = PROTECT(d == 1 ? Rf_allocMatrix(REALSXP, (int)n, (int)k)
+  SEXP out = PROTECT(d == 1 ? r_new_matrix(n, k)
                             : Rf_allocVector(REALSXP, (R_xlen_t)(n * k * d)));
   for (size_t q = 0; q < d; q++)
     gpc_offsets_apply(n, k, b + k * q, from + n * k * q, REAL(out) + n * k * q);

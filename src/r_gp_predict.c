@@ -54,7 +54,7 @@ SEXP r_gp_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   gpc_gp_fitted process = r_gp_fitted(fit);
   const int delta = r_count(approx, "approx") == 1;
-  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
+  SEXP out = PROTECT(r_new_matrix(data.n, data.k));
   if (gpc_gp_predict(&data, &process, delta ? GPC_APPROX_DELTA : GPC_APPROX_MEAN,
                      &r_memory, r_poll, NULL, REAL(out)) != GPC_OK)
     Rf_error("internal error: the posterior covariance is not positive definite");
@@ -89,7 +89,7 @@ SEXP r_gp_latent_rows(SEXP fit, SEXP at, SEXP threads) {
   static const char *names[] = {"mean", "var", ""};
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
-    SET_VECTOR_ELT(out, i, Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
+    SET_VECTOR_ELT(out, i, r_new_matrix(data.n, data.k));
   double *mean = REAL(VECTOR_ELT(out, 0)), *var = REAL(VECTOR_ELT(out, 1));
   double *work = r_work(STEP * (2 * process.basis.m + 1)), *point = r_work(STEP);
   for (size_t j = 0; j < data.k; j++)

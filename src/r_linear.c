@@ -58,7 +58,7 @@ SEXP r_linear_predict(SEXP z, SEXP floor, SEXP offset, SEXP weights) {
   if (!vector && XLENGTH(weights) != (R_xlen_t)(k * k))
     Rf_error(
         "internal error: argument 'weights' of a C routine must be of another length");
-  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP out = PROTECT(r_new_matrix(n, k));
   gpc_linear_predict(n, k, scores, r_number(floor, "floor"), b, vector ? w : NULL,
                      vector ? NULL : w, r_work(2 * k), REAL(out));
   UNPROTECT(1);

@@ -66,7 +66,7 @@ SEXP r_mono_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   const gpc_mono_table table = unpack_table(fit);
   const int integrated = r_count(approx, "approx") == 1;
-  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)data.n, (int)data.k));
+  SEXP out = PROTECT(r_new_matrix(data.n, data.k));
   if (gpc_mono_predict(&data, &table, integrated ? GPC_MONO_INTEGRATED : GPC_MONO_MEAN,
                        &r_memory, r_poll, NULL, REAL(out)) != GPC_OK)
     Rf_error("internal error: the posterior has no principal directions");
@@ -199,7 +199,7 @@ SEXP r_mono_latent(SEXP fit, SEXP t) {
 SEXP r_mono_clear(SEXP p) {
   size_t n, k;
   const double *from = r_matrix(p, "p", &n, &k);
-  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP out = PROTECT(r_new_matrix(n, k));
   double *to = REAL(out);
   for (size_t i = 0; i < n * k; i++) {
     uint64_t bits;

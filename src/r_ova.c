@@ -5,7 +5,7 @@
 SEXP r_log_odds(SEXP z, SEXP logits, SEXP threads) {
   size_t n, k;
   const double *data = r_matrix(z, "z", &n, &k);
-  SEXP odds = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP odds = PROTECT(r_new_matrix(n, k));
   gpc_log_odds(n, k, data, r_flag(logits, "logits"), r_threads(threads), REAL(odds));
   UNPROTECT(1);
   return odds;
@@ -51,7 +51,7 @@ SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads) {
   size_t n, k;
   const double *data = r_matrix(z, "z", &n, &k);
   gpc_ova ova = unpack(maps, k == 2 ? 1 : k);
-  SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP p = PROTECT(r_new_matrix(n, k));
   gpc_ova_predict(&ova, n, k, data, r_flag(logits, "logits"), r_threads(threads), r_poll,
                   NULL, REAL(p));
   UNPROTECT(1);
@@ -65,7 +65,7 @@ SEXP r_ova_map(SEXP score, SEXP rest, SEXP maps, SEXP count) {
   const double *from = r_doubles(score, "score", -1);
   const double *other = r_doubles(rest, "rest", XLENGTH(score));
   gpc_ova ova = unpack(maps, k);
-  SEXP value = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP value = PROTECT(r_new_matrix(n, k));
   for (size_t j = 0; j < k; j++)
     gpc_ova_map(&ova, j, n, from, other, REAL(value) + j * n);
   UNPROTECT(1);

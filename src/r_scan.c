@@ -101,7 +101,7 @@ SEXP r_scan(SEXP x, SEXP threads, SEXP keep) {
 SEXP r_normalise(SEXP x, SEXP slack) {
   size_t n, k;
   const double *data = r_matrix(x, "x", &n, &k);
-  SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP p = PROTECT(r_new_matrix(n, k));
   gpc_normalise_rows(n, k, data, r_number(slack, "slack"), REAL(p));
   UNPROTECT(1);
   return p;

@@ -38,7 +38,7 @@ SEXP r_temperature_fit(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP start
 SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads) {
   size_t n, k;
   const double *data = r_matrix(z, "z", &n, &k);
-  SEXP p = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP p = PROTECT(r_new_matrix(n, k));
   gpc_softmax(n, k, data, r_number(beta, "beta"), r_number(floor, "floor"),
               r_threads(threads), REAL(p));
   UNPROTECT(1);
@@ -48,7 +48,7 @@ SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads) {
 SEXP r_log_softmax(SEXP z, SEXP threads) {
   size_t n, k;
   const double *data = r_matrix(z, "z", &n, &k);
-  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)k));
+  SEXP out = PROTECT(r_new_matrix(n, k));
   gpc_log_softmax(n, k, data, r_threads(threads), REAL(out));
   UNPROTECT(1);
   return out;

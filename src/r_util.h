@@ -41,6 +41,10 @@ SEXP r_named_list(const char **names);
 SEXP r_element(SEXP list, const char *name);
 SEXP r_element_or_null(SEXP list, const char *name);
 
+/* A matrix [n x k] of doubles for a result of the scores' size, not initialised and NOT
+ * protected. */
+SEXP r_new_matrix(size_t n, size_t k);
+
 /* A status as the string R code compares with: "ok", "not_converged", "lower", ... */
 SEXP r_status(gpc_status status);
 

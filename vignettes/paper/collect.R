@@ -1,4 +1,4 @@
-# Rscript vignettes/paper/collect.R, from the top folder: copies what the vignette "The paper again"
+# Rscript vignettes/paper/collect.R, from the top folder: copies what the vignette "The experiments of the paper, repeated"
 # shows from bench/results/paper/, where the scripts in bench/paper/ leave it, to this folder. The
 # vignette then builds from the package alone. `make docs` runs this; nothing here is computed.
 

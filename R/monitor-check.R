@@ -146,5 +146,6 @@ check_monitor <- function(object, arg = "object") {
     !anyDuplicated(waiting$id) && all(is.finite(waiting$probs) & waiting$probs >= 0 & waiting$probs <= 1) &&
     all(waiting$period %in% seq_len(periods)) && all(is.finite(waiting$weight) & waiting$weight >= 0)
   if (!isTRUE(sound)) stop_object(arg, "has rows waiting for labels that are not rows")
+  if ("process" %in% object$alternatives) process_sound(object$process, object$classes, arg)
   object
 }

@@ -119,6 +119,9 @@ print.calib_monitor <- function(x, ...) {
   } else {
     cat("not raised\n")
   }
+  if (!is.null(x$process) && x$process$failed > 0) {
+    cat("  the alternative \"process\" could not learn from ", say_count(x$process$failed, "part"), " of the rows\n", sep = "")
+  }
   if (x$impossible > 0) cat("  labels of probability 0 occurred: the forecast cannot be calibrated\n")
   invisible(x)
 }
@@ -180,13 +183,15 @@ merge_monitors <- function(a, b) {
   a$sums <- sums
   a$evidence <- a$evidence + b$evidence
   a$impossible <- a$impossible + b$impossible
+  if (!is.null(a$process)) a$process <- merge_processes(a$process, b$process)
   a$fed <- a$fed + b$fed
   a$batches <- a$batches + b$batches
   a$waiting <- list(probs = rbind(a$waiting$probs, b$waiting$probs), id = c(a$waiting$id, b$waiting$id),
     period = c(a$waiting$period, at[b$waiting$period]), weight = c(a$waiting$weight, b$waiting$weight))
   if (nrow(a$path) || nrow(b$path)) {
     message("The sums and the evidence were added. The path of e-values was not: in which order the rows of the ",
-      "two monitors came is not known. It goes on from here.")
+      "two monitors came is not known. It goes on from here.",
+      if (!is.null(a$process)) " The fits of \"process\" were not added either: the one that has seen more rows goes on.")
   }
   a$path <- a$path[0, , drop = FALSE]
   if (length(a$period)) add_look(a, length(a$period)) else a

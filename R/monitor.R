@@ -21,12 +21,15 @@
 #'   not extreme enough;
 #' * `"bins"`: the odds of the event (of the second of two classes; of the most likely class when there are
 #'   more) are wrong by a factor that differs between ten bins of its probability;
-#' * `"offset"`: the odds of single classes are wrong by a factor.
+#' * `"offset"`: the odds of single classes are wrong by a factor;
+#' * `"process"`, on request: any map that [calib_gp()] can learn. A fit to the first 100 rows, which takes in the later ones by
+#'   [`update()`][update.calibrator], predicts each row before its label is used.
 #'
-#' Each is averaged over a grid of parameters with fixed weights. By Bayes' rule that is the product of
+#' Each of the first three is averaged over a grid of parameters with fixed weights. By Bayes' rule that is the product of
 #' \eqn{q_t(y_t)/p(y_t)}{q_t(y_t) / p(y_t)} where \eqn{q_t}{q_t} averages the grid with weights learned from the
 #' rows before t. The e-value of the monitor is the mean of those of the alternatives. It depends on the rows
-#' fed, not on their order or on how they were divided into batches. A label that was given probability 0 makes it infinite:
+#' fed, not on their order or on how they were divided into batches (with `"process"` it depends on the
+#' order, not on the batches). A label that was given probability 0 makes it infinite:
 #' that cannot happen to a calibrated forecast. Where a 0 is a rounded number (0.004 in a table of two digits), raise it
 #' before: `pmax(probs, 0.005)` for two classes.
 #'
@@ -54,6 +57,7 @@
 #' those of the other given their probabilities. What cannot be merged is the path: in which order the rows of
 #' the two came is not known, so that the merged monitor shows the e-value from the moment of merging on, with a
 #' message. An earlier alarm is recorded in the two original monitors only.
+#' Of the fits of two `"process"` alternatives the one that has seen more rows goes on; what each of them found counts.
 #'
 #' @param probs Probabilities of the classes: matrix, data frame or, for two classes, a vector (see
 #'   [gpcalib_input]). `NULL` for a monitor that has seen nothing yet: then `classes` is needed.
@@ -63,7 +67,8 @@
 #' @param weights Not negative, one per row, or `NULL` for equal weights.
 #' @param id One value per row, all different, by which labels can be given later. `NULL`: rows are numbered.
 #' @param classes The classes, where labels and columns do not say them.
-#' @param alternatives Which alternatives to test against.
+#' @param alternatives Which alternatives to test against: some of `"temperature"`, `"bins"`, `"offset"` and `"process"`. The last is slower (a few hundredths of
+#'   a second per hundred rows) and its object larger. It pays where the miscalibration is of no simple kind and the stream is long.
 #' @param level The level of the test: the alarm is raised when the e-value reaches 1/level.
 #' @param object,x,e1,e2 A monitor.
 #' @param restart Begin a new run before this batch?
@@ -150,17 +155,19 @@ monitor_grid <- function(smallest, steps, centre) {
 monitor_t <- monitor_grid(0.02, 14, 0.25)
 monitor_d <- monitor_grid(0.05, 12, 0.4)
 monitor_totals <- c("weight", "loss", "brier", "hits", "conf", "over", "under", "impossible")
-monitor_alternatives <- c("temperature", "bins", "offset")
+monitor_alternatives <- c("temperature", "bins", "offset", "process")
 
 new_monitor <- function(classes, alternatives, level) {
-  structure(list(
+  monitor <- list(
     classes = classes, alternatives = alternatives, level = level, fed = 0, run = 1L, period = character(),
     period_run = integer(), sums = matrix(0, 0, monitor_columns(length(classes))),
     evidence = numeric(monitor_evidence_size(length(classes))), impossible = 0,
     path = matrix(0, 0, 4 + length(alternatives)), batches = 0L,
     waiting = list(probs = matrix(0, 0, length(classes)), id = character(), period = integer(),
       weight = numeric()), format = 1L
-  ), class = "calib_monitor")
+  )
+  if ("process" %in% alternatives) monitor$process <- new_process(length(classes))
+  structure(monitor, class = "calib_monitor")
 }
 
 #' How many sums a period has: totals, observed and expected classes, bins, temperatures
@@ -256,6 +263,7 @@ add_rows <- function(monitor, at, probs, codes, weights) {
   if (monitor$period_run[at] == monitor$run) {
     monitor$evidence <- monitor$evidence + unlist(sums[5:7], use.names = FALSE)
     monitor$impossible <- monitor$impossible + sums$total[length(monitor_totals)]
+    if (!is.null(monitor$process)) monitor$process <- process_add(monitor$process, monitor$classes, probs, codes, weights)
   }
   monitor
 }
@@ -272,6 +280,7 @@ restart_monitor <- function(monitor) {
   monitor$run <- monitor$run + 1L
   monitor$evidence[] <- 0
   monitor$impossible <- 0
+  if (!is.null(monitor$process)) monitor$process <- new_process(length(monitor$classes))
   monitor
 }
 
@@ -310,7 +319,8 @@ log_e_values <- function(monitor) {
   all <- c(
     temperature = log_mean_exp(evidence[seq_len(ts)], monitor_t$log_weight),
     bins = product(matrix(evidence[ts + seq_len(bins * ds)], bins), 0.5),
-    offset = product(matrix(evidence[-seq_len(ts + bins * ds)], k - 1), 1 / (k - 1))
+    offset = product(matrix(evidence[-seq_len(ts + bins * ds)], k - 1), 1 / (k - 1)),
+    process = monitor$process$log_e
   )[monitor$alternatives]
   c(log_mean_exp(all, rep(-log(length(all)), length(all))), all)
 }

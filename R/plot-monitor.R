@@ -45,7 +45,7 @@ plot_evidence <- function(monitor) {
     ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean")) + ggplot2::geom_point(size = 0.8) +
     ggplot2::scale_discrete_manual("linewidth", values = c("FALSE" = 0.4, "TRUE" = 1), guide = "none") +
     ggplot2::scale_y_log10() +
-    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3)], length(names)), names)) +
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3, 5)], length(names)), names)) +
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
     scale_periods(breaks, monitor$period[path[breaks, 2]]) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,

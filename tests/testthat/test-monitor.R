@@ -183,3 +183,92 @@ test_that("what is infinite is left out of the picture, and that is said", {
   expect_match(autoplot(sure)$labels$caption, "beyond 1e-12\\s+and\\s+1e12")
   expect_no_match(autoplot(calib_monitor(rep(0.5, 40), rep(c(TRUE, FALSE), 20)))$labels$caption, "beyond")
 })
+
+test_that("the process predicts every row by a fit to rows before it, whatever the batches", {
+  d <- oracle_stream(320, 3, 15, 1.6)
+  y <- factor(d$y, 1:3)
+  both <- c("bins", "process")
+  whole <- calib_monitor(d$p, y, period = "all", alternatives = both)
+  fit <- suppressWarnings(calib_gp(d$p[1:100, ], y[1:100], integrate = FALSE))
+  want <- 0
+  for (first in c(101, 201, 301)) {
+    rows <- first:min(320, first + 99)
+    at <- cbind(seq_along(rows), d$y[rows])
+    want <- want + sum(log(suppressWarnings(predict(fit, d$p[rows, ]))[at] / d$p[rows, ][at]))
+    if (first < 300) fit <- suppressWarnings(update(fit, d$p[rows, ], y[rows]))
+  }
+  e <- log_e_values(whole)
+  expect_equal(e[["process"]], want, tolerance = 1e-4) # 1e-6 of the forecast are mixed in
+  expect_identical(e[["bins"]], log_e_values(calib_monitor(d$p, y, alternatives = "bins"))[["bins"]])
+  expect_equal(e[[1]], log(mean(exp(e[-1]))))
+  parts <- calib_monitor(classes = 1:3, alternatives = both)
+  for (rows in list(1:7, 8:8, 9:215, 216:320)) parts <- update(parts, d$p[rows, , drop = FALSE], y[rows], period = "all")
+  expect_equal(parts$process, whole$process)
+  # rows of weight 0 are no rows
+  some <- calib_monitor(d$p[c(1:320, 1:9), ], y[c(1:320, 1:9)], weights = rep(1:0, c(320, 9)), alternatives = both)
+  expect_equal(some$process, whole$process)
+})
+
+test_that("the process's e-value has expectation 1 under calibration, given what was seen", {
+  d <- oracle_stream(103, 2, 16, 2)
+  before <- calib_monitor(d$p[1:100, ], factor(d$y[1:100], 1:2), alternatives = "process")
+  expect_identical(before$process$log_e, 0)
+  outcomes <- as.matrix(expand.grid(rep(list(1:2), 3)))
+  e <- apply(outcomes, 1, function(y) exp(log_e_values(update(before, d$p[101:103, ], y))[["process"]]))
+  chance <- apply(outcomes, 1, function(y) prod(d$p[cbind(101:103, y)]))
+  expect_equal(sum(e * chance), 1, tolerance = 1e-12)
+  expect_gt(stats::sd(e), 0.01)
+})
+
+test_that("monitors with a process: restart, merging, files, damage, pictures", {
+  d <- oracle_stream(400, 2, 17, 2)
+  m <- calib_monitor(d$p, d$y, period = rep(1:4, each = 100), alternatives = c("temperature", "process"))
+  expect_gt(log_e_values(m)[["process"]], log(20))
+  expect_identical(summary(m)$evidence$alternative, c("mean", "temperature", "process"))
+  expect_no_warning(ggplot2::ggplot_build(autoplot(m)))
+  file <- tempfile()
+  saveRDS(m, file)
+  expect_identical(update(readRDS(file), d$p[1:30, ], d$y[1:30]), update(m, d$p[1:30, ], d$y[1:30]))
+  again <- update(m, d$p[1:50, ], d$y[1:50], restart = TRUE)
+  expect_identical(again$process$log_e, 0)
+  expect_null(again$process$fit)
+  half <- calib_monitor(d$p[1:200, ], d$y[1:200], alternatives = c("temperature", "process"))
+  expect_message(sum <- half + m, "seen more rows goes on")
+  expect_equal(sum$process$log_e, half$process$log_e + m$process$log_e)
+  expect_identical(sum$process$fit, m$process$fit)
+  for (name in names(m$process)) for (value in list("x", NA, -Inf, list(1))) {
+    broken <- m
+    broken$process[name] <- list(value)
+    expect_error(print(broken), class = "gpcalib_error_object")
+  }
+  m$process <- NULL
+  expect_error(print(m), class = "gpcalib_error_object")
+})
+
+test_that("a label of probability 0 and labels of one class are no trouble for the process", {
+  p <- rep(c(0, 0.2, 0.7), 60)
+  m <- calib_monitor(p, rep(FALSE, 180), alternatives = "process", classes = c("FALSE", "TRUE"))
+  expect_true(is.finite(glance(m)$e_value))
+  m <- update(m, p[1:3], c(TRUE, FALSE, TRUE))
+  expect_identical(glance(m)$e_value, Inf)
+})
+
+test_that("a constant forecast of one half: the e-value beside that of Laplace's rule", {
+  # Two equally likely ranks. The e-value of Arnold, Henzi and Ziegel (2023) for rank histograms is then the product of
+  # 2 (1 + number of earlier rows of this class) / (t + 1), which is 2^n k! (n - k)! / (n + 1)!: a mixture over all frequencies, as
+  # "offset" is one over a grid. Their logarithms differ by what the two put near the frequency in question, whatever n is, and by
+  # the distance to the grid, which costs less than a hundredth of the evidence.
+  laplace <- function(n, k) n * log(2) + lgamma(k + 1) + lgamma(n - k + 1) - lgamma(n + 2)
+  y <- with_seed(18, 1 + (stats::runif(60) < 0.7))
+  steps <- vapply(1:60, function(t) log(2 * (1 + sum(y[seq_len(t - 1)] == y[t])) / (t + 1)), 0)
+  expect_equal(sum(steps), laplace(60, sum(y == 2)))
+  for (share in c(0.6, 0.7, 0.85)) {
+    far <- vapply(c(200, 1000, 5000), function(n) {
+      k <- round(share * n)
+      m <- calib_monitor(matrix(0.5, n, 2), rep(2:1, c(k, n - k)), classes = 1:2)
+      c(log_e_values(m)[["offset"]] - laplace(n, k), laplace(n, k))
+    }, numeric(2))
+    expect_true(all(abs(far[1, ]) < 2 + 0.01 * far[2, ]))
+    expect_gt(far[2, 3], 80) # while the evidence itself grows without limit
+  }
+})

@@ -1,0 +1,84 @@
+# The alternative "process" of a monitor: a fit of calib_gp() that goes on learning, each row being
+# predicted by a fit to rows before it.
+
+process_first <- 100 # rows of the first fit
+process_most <- 1000 # and the most that ever wait for the next
+
+new_process <- function(k) {
+  list(fit = NULL, log_e = 0, seen = 0, failed = 0,
+    held = list(probs = matrix(0, 0, k), code = integer(), weight = numeric()))
+}
+
+#' How many rows the next fit waits for: a tenth of those seen, so that the cost per row stays the same. It does not depend
+#' on batches, so that the e-value does not either.
+#' @noRd
+process_wait <- function(process) min(process_most, max(process_first, ceiling(process$seen / 10)))
+
+#' Take in labelled rows, in their order
+#'
+#' Each row is predicted by the fit as it is before that row, so that the product of q(y)/p(y) has expectation 1 for calibrated
+#' probabilities whatever the fit is. A little of p is mixed into q, so that no single row is the end of it.
+#' @noRd
+process_add <- function(process, classes, probs, codes, weights) {
+  counted <- which(weights > 0 & probs[cbind(seq_along(codes), codes)] > 0) # probability 0: the monitor counts them
+  probs <- probs[counted, , drop = FALSE]
+  codes <- codes[counted]
+  weights <- weights[counted]
+  at <- 0
+  while (at < length(codes)) {
+    wait <- process_wait(process) - length(process$held$code)
+    rows <- seq.int(at + 1, min(at + wait, length(codes)))
+    now <- list(probs = probs[rows, , drop = FALSE], code = codes[rows], weight = weights[rows])
+    if (!is.null(process$fit)) {
+      p <- now$probs[cbind(seq_along(rows), now$code)]
+      q <- process_probs(process$fit, now$probs)[cbind(seq_along(rows), now$code)]
+      process$log_e <- process$log_e + sum(now$weight * log((1 - 1e-6) * (q / p) + 1e-6))
+    }
+    held <- process$held
+    process$held <- list(probs = rbind(held$probs, now$probs), code = c(held$code, now$code), weight = c(held$weight, now$weight))
+    if (length(process$held$code) >= process_wait(process)) process <- process_learn(process, classes)
+    at <- rows[length(rows)]
+  }
+  process
+}
+
+process_probs <- function(fit, probs) suppressWarnings(predict(fit, probs))
+
+#' A fit to the rows that wait, or its update by them. What the fit cannot take is left out of it, and counted.
+#' @noRd
+process_learn <- function(process, classes) {
+  held <- process$held
+  labels <- factor(classes[held$code], levels = classes)
+  weights <- if (any(held$weight != 1)) held$weight
+  fit <- tryCatch(suppressWarnings(if (is.null(process$fit)) {
+    calib_gp(held$probs, labels, weights = weights, integrate = FALSE)
+  } else {
+    update(process$fit, held$probs, labels, weights = weights)
+  }), gpcalib_error = function(e) NULL)
+  process$seen <- process$seen + length(held$code)
+  process$held <- new_process(length(classes))$held
+  if (is.null(fit)) process$failed <- process$failed + 1 else process$fit <- fit
+  process
+}
+
+#' Two processes: what they have found adds up, the fit is that which has seen more
+#' @noRd
+merge_processes <- function(a, b) {
+  more <- if (b$seen > a$seen) b else a
+  more$log_e <- a$log_e + b$log_e
+  more$failed <- a$failed + b$failed
+  more
+}
+
+process_sound <- function(process, classes, arg) {
+  k <- length(classes)
+  held <- process$held
+  number <- function(x) is.double(x) && length(x) == 1 && is.finite(x)
+  sound <- is.list(process) && number(process$log_e) && number(process$seen) && process$seen >= 0 && number(process$failed) &&
+    is.list(held) && is.double(held$probs) && identical(dim(held$probs), c(length(held$code), k)) && is.integer(held$code) &&
+    all(held$code %in% seq_len(k)) && all(is.finite(held$probs) & held$probs >= 0 & held$probs <= 1) &&
+    is.double(held$weight) && length(held$weight) == length(held$code) && all(is.finite(held$weight) & held$weight > 0) &&
+    (is.null(process$fit) || (inherits(process$fit, "calib_gp") && identical(process$fit$classes, classes)))
+  if (!isTRUE(sound)) stop_object(arg, "has a process that is not one")
+  if (!is.null(process$fit)) check_object(process$fit, arg)
+}

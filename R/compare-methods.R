@@ -113,9 +113,10 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
         ", robust within groups"
       }, "; smaller scores are better.", if (lost) {
         paste0(" ", say_count(lost, "difference"), " of infinite or undefined scores ", if (lost == 1) "is" else "are", " left out.")
-      })) +
+      }, base_size = base_size)) +
     picture_theme(base_size) +
     ggplot2::theme(legend.position = "top", legend.justification = "left",
+      axis.text.y = element_text(size = rel(if (nlevels(table$pair) > 12 && base_size < 8) 0.6 else 1)),
       panel.grid.major.y = ggplot2::element_blank())
 }
 

@@ -31,9 +31,9 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     ggplot2::scale_y_discrete(labels = function(x) shorten(x, 24)) +
     labs(title = "Offsets of the classes", x = "Offset of the latent value", y = NULL,
       caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " farthest of ", k, " classes. "),
-        "Offsets sum to zero; ", say_level(level), " posterior intervals.")) +
+        "Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
-    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 25) 0.65 else 0.9)))
+    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 30) 0.7 else 0.95)))
 }
 
 #' The matrix as a heat map
@@ -77,7 +77,8 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "What the matrix moves", x = "Class that the scores say (90 %)", y = "Class that is moved", fill = NULL,
       caption = wrap_words("Largest: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
-        named$label, collapse = ", "), ". Changes of the latent value, summing to zero over the classes.")) +
+        named$label, collapse = ", "), ". Changes of the latent value, summing to zero over the classes.",
+        base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.key.height = unit(1.6, "lines"),
       axis.text.x = element_text(angle = if (max(nchar(short(classes))) > 3) 90 else 0, vjust = 0.5,

@@ -22,12 +22,12 @@ autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "relia
   periods <- check_count(periods, "periods", 1, 100)
   base_size <- check_number(base_size, "base_size", 1, 100)
   if (!nrow(object$path)) stop_input("object", "has seen nothing yet", "Feed it with update().")
-  plot <- switch(type, evidence = plot_evidence(object), scores = plot_monitor_scores(object),
-    reliability = plot_monitor_reliability(object, periods))
+  plot <- switch(type, evidence = plot_evidence(object, base_size), scores = plot_monitor_scores(object, base_size),
+    reliability = plot_monitor_reliability(object, periods, base_size))
   plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom")
 }
 
-plot_evidence <- function(monitor) {
+plot_evidence <- function(monitor, base_size) {
   path <- monitor$path
   names <- c("mean", monitor$alternatives)
   ceiling <- log(1e12) # beyond that nobody needs to know; infinite values end there too, and the caption says so
@@ -49,8 +49,8 @@ plot_evidence <- function(monitor) {
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
     scale_periods(breaks, monitor$period[path[breaks, 2]]) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
-      caption = wrap_words("Evidence against calibration, by alternative and in the mean. Red: alarm, at an e-value of ",
-        format(1 / monitor$level), ".", if (beyond) " Values beyond 1e-12 and 1e12 are drawn there."))
+      caption = wrap_words("Evidence against calibration, by alternative and in the mean. Dashed line: alarm, at an e-value of ",
+        format(1 / monitor$level), ".", if (beyond) " Values beyond 1e-12 and 1e12 are drawn there.", base_size = base_size))
 }
 
 #' Periods below a picture: names that would overlap are left out
@@ -59,7 +59,7 @@ scale_periods <- function(breaks, labels) {
   ggplot2::scale_x_continuous(breaks = breaks, labels = labels, guide = ggplot2::guide_axis(check.overlap = TRUE))
 }
 
-plot_monitor_scores <- function(monitor) {
+plot_monitor_scores <- function(monitor, base_size) {
   table <- tidy(monitor)
   shown <- c(log_loss = "Log loss", brier = "Brier score", accuracy = "Accuracy", confidence = "Accuracy",
     slope = "Calibration slope")
@@ -77,11 +77,12 @@ plot_monitor_scores <- function(monitor) {
     ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
     scale_periods(breaks, table$period[breaks]) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, caption = if (length(lost)) {
-      wrap_words("Periods with an infinite or undefined value are left out (", paste(lost, collapse = ", "), ").")
+      wrap_words("Periods with an infinite or undefined value are left out (", paste(lost, collapse = ", "), ").",
+        base_size = base_size)
     })
 }
 
-plot_monitor_reliability <- function(monitor, groups) {
+plot_monitor_reliability <- function(monitor, groups, base_size) {
   bins <- length(monitor_edges) + 1L
   n <- length(monitor$period)
   group <- ceiling(seq_len(n) * min(groups, n) / n)
@@ -98,6 +99,10 @@ plot_monitor_reliability <- function(monitor, groups) {
   ggplot2::ggplot(table, ggplot2::aes(.data$forecast, .data$observed)) +
     ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line() +
     ggplot2::geom_point(ggplot2::aes(size = .data$n)) + ggplot2::scale_size_area(max_size = 4) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$group)) + ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
-    ggplot2::labs(x = paste("Probability of", event), y = "Observed frequency", size = "Rows")
+    ggplot2::facet_wrap(ggplot2::vars(.data$group), labeller = ggplot2::label_wrap_gen(if (base_size < 8) 12 else 25)) +
+    ggplot2::scale_x_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
+    ggplot2::scale_y_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
+    ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
+    ggplot2::labs(x = paste("Probability of", event), y = "Observed frequency",
+      caption = wrap_words("Size of the points: number of rows.", base_size = base_size))
 }

@@ -55,10 +55,11 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     # Methods without a single value keep their place.
     ggplot2::scale_y_discrete(limits = rev(setdiff(levels(droplevels(object$method)), reference))) +
     infinite_labels(means_all, reference, base_size) +
-    study_labels(points, object, reference, hidden) +
+    study_labels(points, object, reference, hidden, base_size) +
     theme_bw(base_size) +
     theme(panel.grid.minor = ggplot2::element_blank(), plot.title.position = "plot",
       panel.spacing.x = ggplot2::unit(1.2, "lines"), plot.margin = ggplot2::margin(5, 12, 5, 5),
+      axis.text.y = ggplot2::element_text(size = ggplot2::rel(if (base_size < 8 && nlevels(droplevels(object$method)) > 6) 0.75 else 1)),
       plot.caption.position = "plot", plot.caption = ggplot2::element_text(
         size = ggplot2::rel(0.7), hjust = 0))
 }
@@ -116,7 +117,7 @@ study_facets <- function(points) {
   }
 }
 
-study_labels <- function(points, object, reference, hidden) {
+study_labels <- function(points, object, reference, hidden, base_size) {
   metrics <- levels(droplevels(points$metric))
   what <- if (length(metrics) == 1) metrics else "value"
   higher <- attr(object, "higher")[metrics]
@@ -127,8 +128,8 @@ study_labels <- function(points, object, reference, hidden) {
       paste0("Differences to \"", reference, "\" in the same split")
     },
     x = if (is.null(reference)) what else paste("difference in", what), y = NULL,
-    caption = paste0("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ",
+    caption = wrap_words("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ",
       toupper(substr(way, 1, 1)), substring(way, 2), ".",
-      if (hidden) paste0("\n", say_count(hidden, "infinite or undefined value"), " left out."))
+      if (hidden) paste0(" ", say_count(hidden, "infinite or undefined value"), " left out."), base_size = base_size)
   )
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+static const double sqrt_two = 1.41421356237309504880; /* M_SQRT2 is POSIX, not C */
+
 #define NARROW_SD 8.0     /* beyond, the rule in d would take more steps than that in t */
 #define TAIL 8.6          /* P(|x| > 8.6) = 8e-18 */
 #define LOG_ERROR 27.0    /* the rules leave about exp(-27) = 2e-12 */
@@ -19,7 +21,7 @@ static double wide_logistic_normal(double mean, double sd) {
   for (int i = -steps; i <= steps; i++) {
     const double t = (double)i * h, e = exp(-fabs(t));
     const double weight = e / ((1.0 + e) * (1.0 + e));
-    sum += weight * 0.5 * erfc((t - mean) / (sd * M_SQRT2));
+    sum += weight * 0.5 * erfc((t - mean) / (sd * sqrt_two));
     total += weight;
   }
   return sum / total;

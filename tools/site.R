@@ -15,7 +15,12 @@ Sys.setenv(http_proxy = nowhere, https_proxy = nowhere, HTTPS_PROXY = nowhere, n
 options(downlit.local_packages = c(
   ggplot2 = "https://ggplot2.tidyverse.org", generics = "https://generics.r-lib.org",
   future = "https://future.futureverse.org", progressr = "https://progressr.futureverse.org",
-  knitr = "https://rdrr.io/cran/knitr", rmarkdown = "https://pkgs.rstudio.com/rmarkdown"
+  knitr = "https://rdrr.io/cran/knitr", rmarkdown = "https://pkgs.rstudio.com/rmarkdown",
+  tidymodels = "https://tidymodels.tidymodels.org", yardstick = "https://yardstick.tidymodels.org",
+  tidyselect = "https://tidyselect.r-lib.org", mlr3 = "https://mlr3.mlr-org.com",
+  mlr3pipelines = "https://mlr3pipelines.mlr-org.com", mlr3calibration = "https://github.com/giuseppec/mlr3calibration",
+  R6 = "https://r6.r-lib.org", DBI = "https://dbi.r-dbi.org", RSQLite = "https://rsqlite.r-dbi.org",
+  dplyr = "https://dplyr.tidyverse.org", dbplyr = "https://dbplyr.tidyverse.org"
 ))
 
 log <- file.path(build, "site.log")

@@ -20,15 +20,24 @@ league_cells <- function(cache) {
   do.call(rbind, rows)
 }
 
-# Means over splits, with the standard error of the paired difference in log loss from the default.
+# Means over splits, with the paired difference in log loss from the default and its standard error. Where a method was
+# run on other splits than the default (fewer, because it takes long), its mean is that of the default over all of its
+# splits plus the mean difference on those they share: an easy split favours nobody. Failures are NA.
 league_means <- function(cells) {
   key <- interaction(cells$set, cells$n, cells$method, drop = TRUE)
   rows <- lapply(split(cells, key), function(d) {
     gp <- cells[cells$method == "gp" & cells$set == d$set[1] & cells$n == d$n[1], ]
-    against <- d$log_loss - gp$log_loss[match(d$split, gp$split)]
+    same <- match(d$split, gp$split)
+    scores <- setdiff(metrics_kept, "seconds")
+    values <- if (nrow(gp)) {
+      colMeans(d[!is.na(same), scores] - gp[same[!is.na(same)], scores]) + colMeans(gp[scores])
+    } else {
+      colMeans(d[scores])
+    }
+    against <- (d$log_loss - gp$log_loss[same])[!is.na(same)]
     data.frame(d[1, c("set", "k", "n", "method")], splits = nrow(d), failed = sum(is.na(d$log_loss)),
-      as.list(colMeans(d[metrics_kept])), from_gp = mean(against),
-      se = if (nrow(d) > 1) stats::sd(against) / sqrt(nrow(d)) else NA_real_)
+      as.list(values), seconds = mean(d$seconds), from_gp = mean(against),
+      se = if (length(against) > 1) stats::sd(against) / sqrt(length(against)) else NA_real_)
   })
   means <- do.call(rbind, rows)
   rownames(means) <- NULL
@@ -159,6 +168,18 @@ say_absent <- function(means) {
   if (length(lost)) paste0("Not run because it takes too long: ", paste0(names(lost), " in ", lost, collapse = ", "), " of the experiments.")
 }
 
+# Methods with fewer splits than the others of the same experiment.
+say_fewer <- function(means) {
+  most <- stats::ave(means$splits, means$set, means$n, FUN = max)
+  fewer <- means[means$splits < most, ]
+  if (!nrow(fewer)) return(NULL)
+  count <- vapply(split(fewer$splits, fewer$method), function(x) {
+    paste0(length(x), " experiments (", if (min(x) < max(x)) paste(min(x), "to "), max(x), ")")
+  }, "")
+  paste0("Fewer splits: ", paste(names(count), "in", count, collapse = ", "), "; their means are those of `gp` plus the paired ",
+    "difference on the splits they share. ")
+}
+
 league_report <- function(cache, folder) {
   means <- league_means(league_cells(cache))
   everyone <- names(methods)
@@ -171,12 +192,12 @@ league_report <- function(cache, folder) {
   check <- check_rivals(folder)
   write_report("league", "The league of calibrators", c(
     paste0("`make league` at commit ", commit, ". ", length(unique(means$set)), " sets, ",
-      length(unique(paste(means$set, means$n))), " experiments, ", if (min(means$splits) < max(means$splits)) paste(min(means$splits), "to "),
-      max(means$splits), if (max(means$splits) > 1) " splits" else " split", " each (`set.seed(s); sample(N, n)`). Log loss ",
+      length(unique(paste(means$set, means$n))), " experiments, ", max(means$splits),
+      if (max(means$splits) > 1) " splits" else " split", " each (`set.seed(s); sample(N, n)`). ", say_fewer(means), "Log loss ",
       "with probabilities clipped at 1e-12; ECE with 15 bins of equal width. `gp` is `calib_gp()` as it comes, ",
       "`gp_none` has `class_effects = \"none\"`, `gp_monotone` has `monotone = TRUE`; svs, sms, ensemble, ",
       "dirichlet, quadratic and gam are the rivals of `bench/rivals.R` and `bench/rivals-more.R`. Standard errors are of ",
-      "paired differences over the splits (none with one split), whose test rows overlap: they say how much the choice of calibration rows ",
+      "paired differences over the splits, whose test rows overlap: they say how much the choice of calibration rows ",
       "matters, and little about other test rows. How many nodes, which priors and which penalties `calib_gp()` uses was decided on ",
       "some of these sets (other splits), so the comparison favours it somewhat."), "",
     "An experiment is a set and a number of calibration rows. Win rate: the share (in percent) of the other methods ",

@@ -5,7 +5,7 @@ process_first <- 100 # rows of the first fit
 process_most <- 1000 # and the most that ever wait for the next
 
 new_process <- function(k) {
-  list(fit = NULL, log_e = 0, seen = 0, failed = 0,
+  list(fit = NULL, log_begun = -Inf, log_found = 0, fits = 0, seen = 0, failed = 0,
     held = list(probs = matrix(0, 0, k), code = integer(), weight = numeric()))
 }
 
@@ -13,6 +13,18 @@ new_process <- function(k) {
 #' on batches, so that the e-value does not either.
 #' @noRd
 process_wait <- function(process) min(process_most, max(process_first, ceiling(process$seen / 10)))
+
+#' The logarithm of the e-value
+#'
+#' A fit to the first hundred rows may be worse than the forecast, and a product of q(y)/p(y) that begins with it would never forget that. So
+#' the e-value is a mean of products that begin with the first fit, the second, ..., with the weights 1/(j (j + 1)): `log_begun` is the sum
+#' of those begun, the others are still 1 and have the weight 1/(fits + 1) together. `log_found` is what merged monitors had found.
+#' @noRd
+process_log_e <- function(process) {
+  waiting <- -log(process$fits + 1)
+  top <- max(process$log_begun, waiting)
+  process$log_found + top + log(exp(process$log_begun - top) + exp(waiting - top))
+}
 
 #' Take in labelled rows, in their order
 #'
@@ -32,7 +44,7 @@ process_add <- function(process, classes, probs, codes, weights) {
     if (!is.null(process$fit)) {
       p <- now$probs[cbind(seq_along(rows), now$code)]
       q <- process_probs(process$fit, now$probs)[cbind(seq_along(rows), now$code)]
-      process$log_e <- process$log_e + sum(now$weight * log((1 - 1e-6) * (q / p) + 1e-6))
+      process$log_begun <- process$log_begun + sum(now$weight * log((1 - 1e-6) * (q / p) + 1e-6))
     }
     held <- process$held
     process$held <- list(probs = rbind(held$probs, now$probs), code = c(held$code, now$code), weight = c(held$weight, now$weight))
@@ -57,15 +69,24 @@ process_learn <- function(process, classes) {
   }), gpcalib_error = function(e) NULL)
   process$seen <- process$seen + length(held$code)
   process$held <- new_process(length(classes))$held
-  if (is.null(fit)) process$failed <- process$failed + 1 else process$fit <- fit
+  if (is.null(fit)) {
+    process$failed <- process$failed + 1
+    return(process)
+  }
+  process$fit <- fit
+  process$fits <- process$fits + 1
+  begins <- -log(process$fits * (process$fits + 1))
+  top <- max(process$log_begun, begins)
+  process$log_begun <- top + log(exp(process$log_begun - top) + exp(begins - top))
   process
 }
 
-#' Two processes: what they have found adds up, the fit is that which has seen more
+#' Two processes: their e-values are multiplied, the fit is that which has seen more.
 #' @noRd
 merge_processes <- function(a, b) {
   more <- if (b$seen > a$seen) b else a
-  more$log_e <- a$log_e + b$log_e
+  less <- if (b$seen > a$seen) a else b
+  more$log_found <- more$log_found + process_log_e(less)
   more$failed <- a$failed + b$failed
   more
 }
@@ -74,7 +95,8 @@ process_sound <- function(process, classes, arg) {
   k <- length(classes)
   held <- process$held
   number <- function(x) is.double(x) && length(x) == 1 && is.finite(x)
-  sound <- is.list(process) && number(process$log_e) && number(process$seen) && process$seen >= 0 && number(process$failed) &&
+  sound <- is.list(process) && number(process$log_found) && number(process$fits) && process$fits >= 0 &&
+    (number(process$log_begun) || identical(process$log_begun, -Inf)) && number(process$seen) && process$seen >= 0 && number(process$failed) &&
     is.list(held) && is.double(held$probs) && identical(dim(held$probs), c(length(held$code), k)) && is.integer(held$code) &&
     all(held$code %in% seq_len(k)) && all(is.finite(held$probs) & held$probs >= 0 & held$probs <= 1) &&
     is.double(held$weight) && length(held$weight) == length(held$code) && all(is.finite(held$weight) & held$weight > 0) &&

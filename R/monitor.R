@@ -23,7 +23,8 @@
 #'   more) are wrong by a factor that differs between ten bins of its probability;
 #' * `"offset"`: the odds of single classes are wrong by a factor;
 #' * `"process"`, on request: any map that [calib_gp()] can learn. A fit to the first 100 rows, which takes in the later ones by
-#'   [`update()`][update.calibrator], predicts each row before its label is used.
+#'   [`update()`][update.calibrator], predicts each row before its label is used. Since early fits may be poor, products of \eqn{q/p}{q/p} that begin with the first,
+#'   the second, ... fit are averaged.
 #'
 #' Each of the first three is averaged over a grid of parameters with fixed weights. By Bayes' rule that is the product of
 #' \eqn{q_t(y_t)/p(y_t)}{q_t(y_t) / p(y_t)} where \eqn{q_t}{q_t} averages the grid with weights learned from the
@@ -320,7 +321,7 @@ log_e_values <- function(monitor) {
     temperature = log_mean_exp(evidence[seq_len(ts)], monitor_t$log_weight),
     bins = product(matrix(evidence[ts + seq_len(bins * ds)], bins), 0.5),
     offset = product(matrix(evidence[-seq_len(ts + bins * ds)], k - 1), 1 / (k - 1)),
-    process = monitor$process$log_e
+    process = if (!is.null(monitor$process)) process_log_e(monitor$process)
   )[monitor$alternatives]
   c(log_mean_exp(all, rep(-log(length(all)), length(all))), all)
 }

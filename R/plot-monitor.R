@@ -37,7 +37,7 @@ plot_evidence <- function(monitor, base_size) {
     alternative = factor(rep(names, each = nrow(path)), names),
     e = exp(pmin(pmax(as.vector(path[, -(1:3)]), -ceiling), ceiling))
   )
-  breaks <- unique(round(seq(1, nrow(path), length.out = min(8, nrow(path)))))
+  breaks <- unique(round(seq(1, nrow(path), length.out = min(12, nrow(path)))))
   ggplot2::ggplot(table, ggplot2::aes(.data$look, .data$e, colour = .data$alternative,
     linetype = .data$alternative, group = interaction(.data$run, .data$alternative))) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
@@ -70,7 +70,7 @@ plot_monitor_scores <- function(monitor, base_size) {
   lost <- unique(long$measure[!is.finite(long$value)])
   long <- long[is.finite(long$value), ]
   long$measure <- factor(long$measure, unique(shown))
-  breaks <- unique(round(seq(1, nrow(table), length.out = min(8, nrow(table)))))
+  breaks <- unique(round(seq(1, nrow(table), length.out = min(12, nrow(table)))))
   ggplot2::ggplot(long, ggplot2::aes(.data$at, .data$value, linetype = .data$what,
     group = interaction(.data$run, .data$what))) +
     ggplot2::geom_line() + ggplot2::geom_point(size = 0.8) +

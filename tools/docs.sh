@@ -11,8 +11,9 @@ fi
 say "docs: man/ and NAMESPACE with roxygen2, from the $load package"
 with_lib Rscript tools/docs.R $load || exit 1
 
-say "docs: results of the paper's experiments for their vignette"
+say "docs: results of the paper's experiments for their vignettes"
 Rscript vignettes/paper/collect.R || exit 1
+Rscript vignettes/over-time/collect.R || exit 1
 
 sh tools/build.sh || exit 1
 say "docs: the website with pkgdown, into ${BUILD#"$ROOT"/}/site (a minute or so)"

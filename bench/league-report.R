@@ -1,4 +1,4 @@
-# The tables of the league, from the results that league.R kept: bench/results/league.md and league.csv, and two
+# The tables of the league, from the results that league.R kept: bench/results/league.md and league.csv, and three
 # small files that vignettes/choosing.Rmd reads.
 #
 # An experiment is a set with a number of calibration rows; its loss is the mean over splits. As in CalArena
@@ -218,5 +218,8 @@ league_report <- function(cache, folder) {
   small <- rbind(data.frame(league = "two", leagues$two), data.frame(league = "many", leagues$many))
   utils::write.csv(as.data.frame(lapply(small, round_to)), file.path(vignette, "league.csv"), row.names = FALSE, quote = FALSE)
   utils::write.csv(experiment_table(means), file.path(vignette, "experiments.csv"), row.names = FALSE, quote = FALSE)
+  duels <- rbind(data.frame(league = "two", duel_table(two, everyone), check.names = FALSE),
+    data.frame(league = "many", duel_table(many, not_two), check.names = FALSE))
+  utils::write.csv(duels, file.path(vignette, "duels.csv"), row.names = FALSE, quote = FALSE)
   if (any(check$same == "NO")) quit(status = 1)
 }

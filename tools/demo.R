@@ -37,10 +37,10 @@ say_seen <- function(probs, y, name) {
   if (ncol(probs$none) == 2) {
     claimed <- vapply(probs, function(p) mean(p[, 2]), 0)
     happened <- mean(y == colnames(probs$none)[2])
-    cat("\nWhat you see: the forecasts promise rain in", percent(claimed[["none"]]), "of the cases, and it rains in",
+    cat("\nWhat you see: the forecasts predict rain in", percent(claimed[["none"]]), "of the cases, and it rains in",
       paste0(percent(happened), ".\n"))
-    cat("Temperature scaling treats rain and dry alike, and still promises", paste0(percent(claimed[["temperature"]]), "."),
-      "calib_gp() promises", paste0(percent(claimed[["gp"]]), ",\n"))
+    cat("Temperature scaling treats rain and dry alike, and still predicts", paste0(percent(claimed[["temperature"]]), "."),
+      "calib_gp() predicts", paste0(percent(claimed[["gp"]]), ",\n"))
     cat("because it found that the two classes are wrong in different ways. In", paste0(name, "-reliability.png"),
       "its points lie along the\ndiagonal; in", paste0(name, "-map.png"), "its map lies below one half where the forecast says one half.\n")
   } else {

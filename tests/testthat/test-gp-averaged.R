@@ -43,7 +43,7 @@ test_that("the average is that of fits whose hyperparameters are held, written o
   at <- seq(fit$range[1], fit$range[2], length.out = 15)
   at <- at[abs(at) < 3]
   width <- diff(range(fit$inducing))
-  sigma <- sqrt(fit$hyper[["variance"]]) * exp(1.4 * (-3:2))
+  sigma <- sqrt(fit$hyper[["variance"]]) * exp(-4:3)
   l <- fit$hyper[["lengthscale"]] * exp(0.8 * (-3:3))
   grid <- expand.grid(sigma = sigma[sigma > 0.02 & sigma < 8], l = l[l > 0.06 * width & l < width])
   parts <- lapply(seq_len(nrow(grid)), function(i) {
@@ -57,7 +57,7 @@ test_that("the average is that of fits whose hyperparameters are held, written o
     list(value = held$elbo + log(held$slope_sd), mean = held$hyper[["slope"]] * at + drop(a %*% held$q_mean),
       var = rowSums((a %*% held$q_cov) * a) + (held$slope_sd * along)^2)
   })
-  half <- exp(0.7)
+  half <- exp(0.5)
   lowest <- grid$sigma <= 0.07
   mass <- ifelse(lowest, 1, exp(-grid$sigma / half / 3)) - exp(-grid$sigma * half / 3)
   u <- log(grid$l * 16 / width) / 0.7
@@ -66,7 +66,9 @@ test_that("the average is that of fits whose hyperparameters are held, written o
   weight <- exp(value - max(value))
   weight <- weight / sum(weight)
   mean <- drop(sapply(parts, `[[`, "mean") %*% weight)
-  var <- drop(sapply(parts, function(p) p$var + (p$mean - mean)^2) %*% weight)
+  wider <- 1 + (1.35^2 - 1) * grid$sigma^2 / (grid$sigma^2 + 0.8^2)
+  spread <- sapply(seq_along(parts), function(i) wider[i] * parts[[i]]$var + (parts[[i]]$mean - mean)^2)
+  var <- drop(spread %*% weight)
   # what the fit keeps
   got <- fit$averaged
   k <- function(a, b) got$hyper[["variance"]] * exp(-outer(a, b, "-")^2 / (2 * got$hyper[["lengthscale"]]^2))

@@ -1,15 +1,18 @@
 # Rscript bench/query.R [REPEATS] [SET ...]: which rows to label (calib_query()): log loss and calibration error on held-out rows
 # after 50, 100 and 200 labels, by strategy. Data as bench/gp-data.R. A set's rows are kept in bench/results/query.csv as soon as it
-# is through; without sets to run the report bench/results/query.md is written from them.
+# is through; without sets to run the report bench/results/query.md is written from them. With `long` as its first word:
+# "mixed" and "random" only, up to 800 labels, kept in bench/results/query-long.csv.
 
 library(gpcalib)
 words <- commandArgs(TRUE)
+long <- length(words) > 0 && words[1] == "long"
+if (long) words <- words[-1]
 repeats <- if (length(words)) as.integer(words[1]) else 20L
 sets <- if (length(words) > 1) words[-1] else c("nba538", "imdb", "hpc_cv", "kitti7_randomforest", "satellite_lda", "cifar10_wrn16_4")
 folder <- Sys.getenv("GPCALIB_DATA", "../shared/data")
-kept <- "bench/results/query.csv"
-steps <- c(20, 50, 100, 200) # labels: the first at random, then one question for each further step
-arms <- c("random", "mixed", "mixed, weighted fit", "information", "entropy")
+kept <- if (long) "bench/results/query-long.csv" else "bench/results/query.csv"
+steps <- c(20, 50, 100, 200, if (long) c(400, 800)) # labels: the first at random, then one question for each further step
+arms <- c("random", "mixed", if (!long) c("mixed, weighted fit", "information", "entropy"))
 
 one <- function(d, labels, repeated, arm) {
   set.seed(1000 + repeated)
@@ -20,7 +23,7 @@ one <- function(d, labels, repeated, arm) {
   have <- pool[seq_len(steps[1])]
   weight <- rep(1, steps[1])
   fit_rows <- function() {
-    suppressWarnings(calib_gp(d$scores[have, , drop = FALSE], labels[have], weights = if (arm == arms[3]) weight))
+    suppressWarnings(calib_gp(d$scores[have, , drop = FALSE], labels[have], weights = if (grepl("weighted", arm)) weight))
   }
   fit <- fit_rows()
   set.seed(5000 + repeated)
@@ -52,6 +55,25 @@ for (name in sets) {
   cat(name, "\n")
 }
 
+if (long) quit(status = 0)
+
+further <- if (file.exists("bench/results/query-long.csv")) utils::read.csv("bench/results/query-long.csv")
+beyond <- function() { # mixed less random, paired by repeat
+  by <- c("data", "repeated", "labels")
+  both <- merge(further[further$arm == "mixed", ], further[further$arm == "random", ], by = by)
+  both$less <- both$log_loss.x - both$log_loss.y
+  at <- sort(unique(both$labels))[-1]
+  row <- function(rows) paste(vapply(at, function(n) {
+    x <- both$less[rows & both$labels == n]
+    sprintf("%+.4f (%.4f)", mean(x), stats::sd(x) / sqrt(length(x)))
+  }, ""), collapse = " | ")
+  c("", "## Beyond 200 labels", "", sprintf("Log loss, mixed less random, paired by repeat (standard error); %d repeats, `Rscript bench/query.R long %d`.",
+    max(further$repeated), max(further$repeated)), "",
+    paste0("| data | ", paste(at, "labels", collapse = " | "), " |"), paste0("|", strrep("---|", 1 + length(at))),
+    vapply(unique(further$data), function(name) paste0("| ", name, " | ", row(both$data == name), " |"), ""),
+    paste0("| all | ", row(rep(TRUE, nrow(both))), " |"))
+}
+
 found <- utils::read.csv(kept)
 cell <- function(part, what) { # the arm less random, paired by repeat
   base <- found[found$data == part$data[1] & found$labels == part$labels[1] & found$arm == "random", ]
@@ -79,4 +101,5 @@ writeLines(c("# Which rows to label", "", sprintf(
   "the others: the difference to random, paired by repeat (standard error), * beyond two of them. Below zero is better than random."), "",
   "## Log loss", "", table("log_loss"), "", "## ECE, 15 bins", "", table("ece"), "", paste(
   "Where random is as good: the two-class sets (beyond two standard errors only at 100 labels of nba538) and hpc_cv. A fit with the weights of",
-  "the design is no better than random: most of its weight is on few rows. ECE: no clear difference beyond 50 labels.")), "bench/results/query.md")
+  "the design is no better than random: most of its weight is on few rows. ECE: no clear difference beyond 50 labels."),
+  if (!is.null(further)) beyond()), "bench/results/query.md")

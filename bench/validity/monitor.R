@@ -123,7 +123,7 @@ if ("size" %in% parts) {
 
 if ("power" %in% parts) {
   begin("power")
-  add("Medians over %d streams, with the share found within %d batches. The repeated tests find more and sooner, as tests without a level do: see above.", few, batches)
+  add("Medians over %d streams, with the share found within %d batches. The repeated tests mostly find more and sooner, but they do not hold their level: see above.", few, batches)
   add("")
   add("| K | departure | %s |", paste(names, collapse = " | "))
   add("|%s", strrep("---|", 8))

@@ -31,7 +31,7 @@ typedef struct {
   double *h, *low, *high, *work, *memory; /* of the maximiser, [dim] and more */
   double radius, scale, share;            /* trust: gp_joint.h */
   int has_other;
-  int stale; /* the last visit was at a point that was refused */
+  int stale;            /* the last visit was at a point that was refused */
   gpc_joint_pass other; /* the pass to average with */
 } fitting;
 
@@ -151,17 +151,21 @@ static void set_box(fitting *f, const gpc_ruler *ruler) {
   }
 }
 
-/* there := the maximum of the surrogate in the trust region; *promise: what it would
- * gain. */
+static gpc_joint_surrogate surrogate(fitting *f) {
+  return (gpc_joint_surrogate){.joint = &f->joint,
+                               .pass = &f->pass,
+                               .from = &f->here,
+                               .to = &f->there,
+                               .mean_scale = f->scale,
+                               .other = f->has_other && f->share < 1.0 ? &f->other : NULL,
+                               .share = f->share,
+                               .solution = f->solution};
+}
+
+/* there := the maximum of the surrogate in the trust region, but for S; *promise: what it
+ * would gain. */
 static gpc_status propose(fitting *f, const gpc_ruler *ruler, double *promise) {
-  gpc_joint_surrogate sur = {.joint = &f->joint,
-                             .pass = &f->pass,
-                             .from = &f->here,
-                             .to = &f->there,
-                             .mean_scale = f->scale,
-                             .other = f->has_other && f->share < 1.0 ? &f->other : NULL,
-                             .share = f->share,
-                             .solution = f->solution};
+  gpc_joint_surrogate sur = surrogate(f);
   double value;
   gpc_params_copy(&f->here.at, &f->there.at);
   memcpy(f->there.tau, f->here.tau, sizeof f->there.tau);
@@ -184,7 +188,6 @@ static gpc_status propose(fitting *f, const gpc_ruler *ruler, double *promise) {
   gpc_status status = gpc_optim_maximise(&problem, f->work, f->h, &value);
   if (status != GPC_OK)
     return status;
-  gpc_joint_cov(&sur);
   *promise = value + gpc_joint_constant(&f->pass) - f->here.elbo;
   return GPC_OK;
 }
@@ -243,7 +246,8 @@ static void refuse(fitting *f) {
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
 }
 
-#define MOST_AVERAGED 200 /* effects: with more, their covariance is not to be kept twice */
+#define MOST_AVERAGED                                                                    \
+  200 /* effects: with more, their covariance is not to be kept twice */
 
 /* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
 static void average(fitting *f, gpc_effects_result *result) {
@@ -302,8 +306,8 @@ static gpc_status freeze(fitting *f, const gpc_site *process, const gpc_gp_range
   return gpc_joint_site_freeze(&f->joint, &f->here, &f->pass, p, z, &result->site);
 }
 
-static gpc_status finish(fitting *f, const gpc_visitor *visitor, const gpc_gp_range *range,
-                         gpc_effects_result *result) {
+static gpc_status finish(fitting *f, const gpc_visitor *visitor,
+                         const gpc_gp_range *range, gpc_effects_result *result) {
   const gpc_status frozen = freeze(f, visitor->site, range, result);
   if (frozen != GPC_OK)
     return frozen;
@@ -355,6 +359,8 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       result->converged = 1;
       break;
     }
+    gpc_joint_surrogate sur = surrogate(&f);
+    gpc_joint_cov(&sur);
     status = gpc_joint_visit(&f.joint, &f.there, &f.next);
     result->passes++;
     f.stale = 1;

@@ -38,24 +38,25 @@ typedef struct {
 typedef struct {
   gpc_params at; /* hyper, slope, inducing, q_mean; q_cov is not looked at */
   double tau[GPC_BLOCKS];
-  double *effect; /* [e] class k at k r */
-  double *cov;    /* [q x q] S: m first, then the effects */
+  double *effect;  /* [e] class k at k r */
+  double *cov;     /* [q x q] S: m first, then the effects */
   int has_effects; /* 0: the effects are zero, and known to be */
+  double logdet;   /* log|S|; NAN: not known yet */
   double elbo, kl, hyperprior;
 } gpc_joint_point;
 
 /* What a pass leaves: F, and gradient and curvature of it. */
 typedef struct {
-  double fit;       /* F = sum_n w_n (phi_{n,y} - bound_n) */
-  double trace;     /* tr(H S) with the S of the pass, over m and e */
-  double rho_v;     /* sum_g rho_g v_g */
-  double *psi;      /* [g] process on the nodes */
-  double *gc, *ge;  /* [g], [e] gradient */
-  double *hcc;      /* [g x g] curvature between nodes */
-  double *hce;      /* [g x e] */
-  double *hee;      /* [e x e] */
-  double *v;        /* [g] sum_n,k w pi (1 - pi) omega */
-  double *pi;       /* [n x k] the tilted softmax, kept from pass to pass as a start */
+  double fit;      /* F = sum_n w_n (phi_{n,y} - bound_n) */
+  double trace;    /* tr(H S) with the S of the pass, over m and e */
+  double rho_v;    /* sum_g rho_g v_g */
+  double *psi;     /* [g] process on the nodes */
+  double *gc, *ge; /* [g], [e] gradient */
+  double *hcc;     /* [g x g] curvature between nodes */
+  double *hce;     /* [g x e] */
+  double *hee;     /* [e x e] */
+  double *v;       /* [g] sum_n,k w pi (1 - pi) omega */
+  double *pi;      /* [n x k] the tilted softmax, kept from pass to pass as a start */
 } gpc_joint_pass;
 
 void gpc_joint_point_get(const gpc_joint *joint, gpc_joint_point *point);
@@ -89,10 +90,10 @@ typedef struct {
   gpc_joint *joint;
   const gpc_joint_pass *pass;
   const gpc_joint_point *from;
-  gpc_joint_point *to;         /* what is solved for: hyper, tau, m, slope, e */
-  double mean_scale;           /* of H in the quadratic term */
-  const gpc_joint_pass *other; /* NULL, or the pass to average with */
-  double share;                /* of `pass` in that average */
+  gpc_joint_point *to;                 /* what is solved for: hyper, tau, m, slope, e */
+  double mean_scale;                   /* of H in the quadratic term */
+  const gpc_joint_pass *other;         /* NULL, or the pass to average with */
+  double share;                        /* of `pass` in that average */
   struct gpc_joint_solution *solution; /* the last one; made by gpc_joint_begin() */
 } gpc_joint_surrogate;
 

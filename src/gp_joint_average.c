@@ -1,11 +1,12 @@
 /* gp_joint_average.c: see gp_joint_average.h. */
 #include "gp_joint_average.h"
+#include "gp_joint_reduced.h"
 #include "linalg.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MOST_GAIN 0.5    /* nats that the pass at a point may promise beyond its bound */
+#define MOST_GAIN 0.5 /* nats that the pass at a point may promise beyond its bound */
 
 gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
                                 const gpc_joint_pass *pass, double slope_sd, double *work,
@@ -51,16 +52,17 @@ gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *p
   return status;
 }
 
-/* Who looks at points: passes in slots, and room for the surrogate. */
+/* Who looks at points: passes in slots, each with its effects eliminated. */
 typedef struct {
   gpc_joint *joint;
   const gpc_joint_average_settings *settings;
   gpc_joint_point at[GPC_MIXTURE_SLOTS], point;
   gpc_joint_pass pass[GPC_MIXTURE_SLOTS];
+  gpc_joint_reduced reduced[GPC_MIXTURE_SLOTS];
   int there[GPC_MIXTURE_SLOTS]; /* room has been got */
-  struct gpc_joint_solution *solution;
-  double *pi, *work, h[2 + GPC_BLOCKS];
-  double log_sd; /* of the slope, at the last point */
+  gpc_joint_reduced_room room;
+  double *pi, *work; /* [e x e] */
+  double log_sd;     /* of the slope, at the last point */
   int *passes;
 } looking;
 
@@ -69,24 +71,30 @@ static void get_slot(looking *t, int i) {
     return;
   gpc_joint_point_get(t->joint, &t->at[i]);
   gpc_joint_pass_get(t->joint, &t->pass[i]);
+  gpc_joint_reduced_get(t->joint, &t->reduced[i]);
   t->pass[i].pi = t->pi;
   t->there[i] = 1;
 }
 
-/* The best m, e, slope and S for the hyperparameters h, by the pass in slot i. */
-static gpc_status solve(looking *t, int i, double *elbo) {
-  gpc_joint_surrogate sur = {.joint = t->joint,
-                             .pass = &t->pass[i],
-                             .from = &t->at[i],
-                             .to = &t->point,
-                             .mean_scale = 1.0,
-                             .solution = t->solution};
-  gpc_status status = gpc_joint_value(&sur, t->h, elbo);
-  if (status != GPC_OK)
-    return status;
-  gpc_joint_cov(&sur);
+/* The best m, e and slope (and with `cov` S) for the hyperparameters of t->point, by the
+ * pass in slot i. */
+static gpc_status solve(looking *t, int i, int cov, double *elbo) {
+  gpc_status status =
+      gpc_joint_reduced_solve(&t->reduced[i], cov, &t->room, &t->point, elbo);
   *elbo += gpc_joint_constant(&t->pass[i]);
-  return GPC_OK;
+  return status;
+}
+
+/* A pass at t->point into slot i. */
+static gpc_status pass_there(looking *t, int i) {
+  get_slot(t, i);
+  gpc_joint_point_copy(t->joint, &t->point, &t->at[i]);
+  gpc_call_poll(t->settings->poll, t->settings->poll_data);
+  ++*t->passes;
+  const gpc_status status = gpc_joint_visit(t->joint, &t->at[i], &t->pass[i]);
+  return status == GPC_OK
+             ? gpc_joint_reduce(t->joint, &t->pass[i], &t->at[i], t->work, &t->reduced[i])
+             : status;
 }
 
 static gpc_status look(void *self, int from, int to, double s2, double l, double least,
@@ -95,24 +103,20 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
   const gpc_joint *joint = t->joint;
   double elbo;
   gpc_params_copy(&t->at[from].at, &t->point.at);
-  t->h[0] = log(s2);
-  t->h[1] = log(l);
-  gpc_status status = solve(t, from, &elbo);
-  if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least) { /* a pass there */
+  t->point.at.hyper.s2 = s2;
+  t->point.at.hyper.l = l;
+  gpc_status status = solve(t, from, to >= 0, &elbo);
+  if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least) {
     *passed = 1;
-    get_slot(t, to);
-    gpc_joint_point_copy(joint, &t->point, &t->at[to]);
-    gpc_call_poll(t->settings->poll, t->settings->poll_data);
-    status = gpc_joint_visit(t->joint, &t->at[to], &t->pass[to]);
-    ++*t->passes;
+    status = pass_there(t, to);
     from = to;
     if (status == GPC_OK)
-      status = solve(t, from, &elbo);
+      status = solve(t, from, 0, &elbo);
     elbo = fmin(elbo, t->at[to].elbo + MOST_GAIN);
   }
   if (status == GPC_OK)
-    status = gpc_joint_covariance(joint, &t->point, &t->pass[from], t->settings->slope,
-                                  t->work, out->cov);
+    status = gpc_joint_reduced_covariance(&t->reduced[from], t->settings->slope,
+                                          &t->point.at, &t->room, out->cov);
   if (status != GPC_OK)
     return status;
   gpc_params_copy(&t->point.at, &out->at);
@@ -135,20 +139,23 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
                                     .memory = joint->memory};
   looking t = {.joint = joint, .settings = settings, .pi = pass->pi, .passes = passes};
   const gpc_mixture_looker looker = {.self = &t, .look = look};
-  const size_t size = joint->m + 1 + joint->e;
   int points;
-  t.solution = gpc_joint_begin(joint);
-  t.work = gpc_get_doubles(joint->memory, size * size);
+  t.work = gpc_get_doubles(joint->memory, joint->e * joint->e);
+  gpc_joint_reduced_room_get(joint, &t.room);
   gpc_joint_point_get(joint, &t.point);
   gpc_joint_point_copy(joint, best, &t.point);
-  gpc_joint_get_h(joint, best, t.h);
   t.at[0] = *best;
   t.pass[0] = *pass;
   t.there[0] = 1;
+  gpc_joint_reduced_get(joint, &t.reduced[0]);
+  gpc_status status =
+      gpc_joint_reduce(joint, &t.pass[0], &t.at[0], t.work, &t.reduced[0]);
+  if (status != GPC_OK)
+    return status;
   *mixture =
       gpc_posterior_get(joint->memory, joint->m, joint->slope_free ? 1 : 0, joint->e);
   memcpy(mixture->at.inducing, best->at.inducing, joint->m * sizeof(double));
-  const gpc_status status = gpc_mixture_make(&looker, &how, mixture, &points);
+  status = gpc_mixture_make(&looker, &how, mixture, &points);
   if (joint->slope_free)
     mixture->at.slope =
         fmin(fmax(mixture->at.slope, joint->slope_low), joint->slope_high);

@@ -316,4 +316,5 @@ void gpc_joint_cov(gpc_joint_surrogate *sur) {
   invert(sur->joint, sur->solution);
   gpc_inverse_from_lower(sur->joint->q, sur->solution->inv, sur->to->cov);
   sur->to->has_effects = sur->joint->e > 0;
+  sur->to->logdet = -gpc_chol_logdet(sur->joint->q, sur->solution->q);
 }

@@ -67,8 +67,8 @@ double gpc_chol_logdet(size_t m, const double *chol) {
 
 /* Four columns of c += those of a times x [4 x 4], x[i][j] from column i of a to column j
  * of c: n rows, columns `ld` apart in both. */
-GPC_WIDE static void add_four(size_t n, size_t ld, const double *a, double x[4][4],
-                              double *c) {
+GPC_FUSED static void add_four(size_t n, size_t ld, const double *a, double x[4][4],
+                               double *c) {
   const double *a0 = a, *a1 = a0 + ld, *a2 = a1 + ld, *a3 = a2 + ld;
   double *c0 = c, *c1 = c0 + ld, *c2 = c1 + ld, *c3 = c2 + ld;
   const double x00 = x[0][0], x01 = x[0][1], x02 = x[0][2], x03 = x[0][3];
@@ -130,8 +130,8 @@ static void add_columns(int tb, size_t n, size_t k, size_t m, double alpha,
 
 /* c [n x k] += alpha a'b, a [m x n] and b [m x k] as stored: inner products of columns,
  * two by two; `lower`: only those on and below the diagonal (and some above it). */
-GPC_WIDE static void add_products(int lower, size_t n, size_t k, size_t m, double alpha,
-                                  const double *a, const double *b, double *c) {
+GPC_FUSED static void add_products(int lower, size_t n, size_t k, size_t m, double alpha,
+                                   const double *a, const double *b, double *c) {
   for (size_t q = 0; q < k; q += 2)
     for (size_t p = lower ? q : 0; p < n; p += 2) {
       const double *a0 = a + p * m, *a1 = p + 1 < n ? a0 + m : a0;
@@ -233,52 +233,59 @@ GPC_WIDE static gpc_status factor_panel(size_t n, size_t j, size_t count, double
   return GPC_OK;
 }
 
-gpc_status gpc_chol_large(size_t n, double *a) {
-  for (size_t j = 0; j < n; j += 4) { /* j is a multiple of 4 */
-    const size_t count = n - j < 4 ? n - j : 4;
-    if (count == 4)
-      for (size_t p = 0; p < j; p += 4) {
+#define PANEL 32 /* columns that are worked on together, a multiple of 4 ... */
+#define CHUNK 64 /* ... and rows: what is read again and again stays in the cache */
+
+/* Columns j .. j + count of a [n x n], from row `first` on and not above the diagonal (but
+ * for squares of 4), less the columns p .. q of the factor times their own rows. j, p, q
+ * and count are multiples of 4. */
+static void take_off(size_t n, size_t j, size_t count, size_t p, size_t q, double *a) {
+  for (size_t low = j; low < n; low += CHUNK) {
+    const size_t high = low + CHUNK < n ? low + CHUNK : n;
+    for (size_t t = j; t < j + count && t < high; t += 4) {
+      const size_t row = t > low ? t : low;
+      for (size_t s = p; s < q; s += 4) {
         double x[4][4];
-        for (size_t s = 0; s < 4; s++)
-          for (size_t t = 0; t < 4; t++)
-            x[s][t] = -a[j + t + n * (p + s)];
-        add_four(n - j, n, a + j + n * p, x, a + j + n * j);
+        for (size_t u = 0; u < 4; u++)
+          for (size_t v = 0; v < 4; v++)
+            x[u][v] = -a[t + v + n * (s + u)];
+        add_four(high - row, n, a + row + n * s, x, a + row + n * t);
       }
-    else
-      for (size_t t = j; t < n; t++)
-        for (size_t p = 0; p < j; p++) {
-          const double x = a[t + n * p];
-          for (size_t i = t; i < n; i++)
-            a[i + n * t] -= x * a[i + n * p];
-        }
-    gpc_status status = factor_panel(n, j, count, a);
-    if (status != GPC_OK)
-      return status;
+    }
   }
-  return GPC_OK;
 }
 
-/* Columns c .. c + count of L^-1, by forward substitution. */
-GPC_WIDE static void inverse_columns(size_t n, const double *chol, size_t c, size_t count,
-                                     double *inv) {
-  double *x0 = inv + n * c, *x1 = x0 + n, *x2 = x1 + n, *x3 = x2 + n;
-  for (size_t t = 0; t < count; t++)
-    inv[c + t + n * (c + t)] = 1.0;
-  for (size_t p = c; p < n; p++) {
-    const double *l = chol + n * p, pivot = 1.0 / l[p];
-    for (size_t t = 0; t < count; t++)
-      inv[p + n * (c + t)] *= pivot;
-    if (count < 4) {
-      for (size_t t = 0; t < count; t++) {
-        double *x = inv + n * (c + t), y = x[p];
-        for (size_t i = p + 1; i < n; i++)
-          x[i] -= l[i] * y;
-      }
-      continue;
+gpc_status gpc_chol_large(size_t n, double *a) {
+  const size_t whole = n - n % 4;
+  for (size_t j = 0; j < whole; j += PANEL) {
+    const size_t end = j + PANEL < whole ? j + PANEL : whole;
+    take_off(n, j, end - j, 0, j, a);
+    for (size_t t = j; t < end; t += 4) {
+      take_off(n, t, 4, j, t, a);
+      const gpc_status status = factor_panel(n, t, 4, a);
+      if (status != GPC_OK)
+        return status;
     }
-    const double y0 = x0[p], y1 = x1[p], y2 = x2[p], y3 = x3[p];
+  }
+  for (size_t t = whole; t < n; t++)
+    for (size_t p = 0; p < whole; p++) {
+      const double x = a[t + n * p];
+      for (size_t i = t; i < n; i++)
+        a[i + n * t] -= x * a[i + n * p];
+    }
+  return factor_panel(n, whole, n - whole, a);
+}
+
+/* Rows p .. q of columns c .. c + 4 of L^-1, by forward substitution. */
+GPC_WIDE static void inverse_rows(size_t n, const double *chol, size_t c, size_t p,
+                                  size_t q, double *inv) {
+  double *x0 = inv + n * c, *x1 = x0 + n, *x2 = x1 + n, *x3 = x2 + n;
+  for (size_t s = p; s < q; s++) {
+    const double *l = chol + n * s, pivot = 1.0 / l[s];
+    const double y0 = x0[s] *= pivot, y1 = x1[s] *= pivot, y2 = x2[s] *= pivot,
+                 y3 = x3[s] *= pivot;
 #pragma omp simd
-    for (size_t i = p + 1; i < n; i++) {
+    for (size_t i = s + 1; i < q; i++) {
       const double v = l[i];
       x0[i] -= v * y0;
       x1[i] -= v * y1;
@@ -288,17 +295,88 @@ GPC_WIDE static void inverse_columns(size_t n, const double *chol, size_t c, siz
   }
 }
 
-void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
-  for (size_t i = 0; i < n * n; i++)
-    inv[i] = 0.0;
-  for (size_t c = 0; c < n; c += 4)
-    inverse_columns(n, chol, c, n - c < 4 ? n - c : 4, inv);
+/* Column c of L^-1. */
+GPC_WIDE static void inverse_column(size_t n, const double *chol, size_t c, double *inv) {
+  double *x = inv + n * c;
+  for (size_t s = c; s < n; s++) {
+    const double *l = chol + n * s, y = x[s] /= l[s];
+    for (size_t i = s + 1; i < n; i++)
+      x[i] -= l[i] * y;
+  }
 }
 
-GPC_WIDE void gpc_inverse_from_lower(size_t n, const double *inv, double *s) {
-  for (size_t j = 0; j < n; j++)
-    for (size_t i = j; i < n; i++) /* both columns begin at row i */
-      s[i + n * j] = s[j + n * i] = gpc_dot(n - i, inv + i + n * i, inv + i + n * j);
+/* Rows from `low` on of columns c .. end of L^-1 less columns p .. p + count of the factor
+ * times the rows there, which are done; c, end and p are multiples of 4. */
+static void take_rows_off(size_t n, const double *chol, size_t c, size_t end, size_t p,
+                          size_t count, double *inv) {
+  for (size_t low = p + count; low < n; low += CHUNK) {
+    const size_t rows = n - low < CHUNK ? n - low : CHUNK;
+    for (size_t t = c; t < end; t += 4)
+      for (size_t s = p; s < p + count; s += 4) {
+        double x[4][4];
+        for (size_t u = 0; u < 4; u++)
+          for (size_t v = 0; v < 4; v++)
+            x[u][v] = -inv[s + u + n * (t + v)];
+        add_four(rows, n, chol + low + n * s, x, inv + low + n * t);
+      }
+  }
+}
+
+void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
+  const size_t whole = n - n % 4;
+  for (size_t i = 0; i < n * n; i++)
+    inv[i] = 0.0;
+  for (size_t i = 0; i < n; i++)
+    inv[i + n * i] = 1.0;
+  for (size_t c = 0; c < whole; c += PANEL) {
+    const size_t end = c + PANEL < whole ? c + PANEL : whole;
+    for (size_t p = c; p < n; p += PANEL) {
+      const size_t q = p + PANEL < n ? p + PANEL : n;
+      for (size_t t = c; t < end; t += 4)
+        inverse_rows(n, chol, t, p < t ? t : p, q, inv);
+      if (q < n)
+        take_rows_off(n, chol, c, end, p, PANEL, inv);
+    }
+  }
+  for (size_t c = whole; c < n; c++)
+    inverse_column(n, chol, c, inv);
+}
+
+/* s: rows i .. i + 2 and columns j .. j + 2 (each one if that is the last) of inv'inv, by
+ * rows low .. high; those in the upper triangle are 0. */
+GPC_FUSED static void add_inner(size_t n, const double *inv, size_t i, size_t j,
+                                size_t low, size_t high, double *s) {
+  const size_t more_i = i + 1 < n, more_j = j + 1 < n;
+  const double *a0 = inv + n * i, *a1 = a0 + more_i * n;
+  const double *b0 = inv + n * j, *b1 = b0 + more_j * n;
+  double s00 = 0.0, s10 = 0.0, s01 = 0.0, s11 = 0.0;
+#pragma omp simd reduction(+ : s00, s10, s01, s11)
+  for (size_t p = low; p < high; p++) {
+    s00 += a0[p] * b0[p];
+    s10 += a1[p] * b0[p];
+    s01 += a0[p] * b1[p];
+    s11 += a1[p] * b1[p];
+  }
+  s[i + n * j] += s00;
+  if (more_i)
+    s[i + 1 + n * j] += s10;
+  if (more_j)
+    s[i + n * (j + 1)] += s01;
+  if (more_i && more_j)
+    s[i + 1 + n * (j + 1)] += s11;
+}
+
+void gpc_inverse_from_lower(size_t n, const double *inv, double *s) {
+  for (size_t i = 0; i < n * n; i++)
+    s[i] = 0.0;
+  for (size_t first = 0; first < n; first += PANEL)
+    for (size_t low = first; low < n; low += 2 * CHUNK) {
+      const size_t high = low + 2 * CHUNK < n ? low + 2 * CHUNK : n;
+      for (size_t j = 0; j < first + PANEL && j < n; j += 2)
+        for (size_t i = first > j ? first : j; i < first + PANEL && i < n; i += 2)
+          add_inner(n, inv, i, j, low > i ? low : i, high, s);
+    }
+  gpc_symmetrise(n, s);
 }
 
 /* In place: column i of L^-1 is needed from row i on only, which leaves the upper triangle

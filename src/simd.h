@@ -1,8 +1,8 @@
 /* simd.h: wide instructions where the processor has them.
  *
  * R builds packages for the oldest processor of a kind. A function marked GPC_WIDE is
- * compiled twice, the second time for vectors of four doubles and fused products, and the
- * loader takes the one that the processor can run: gcc with glibc on x86-64 does so, and
+ * compiled twice, the second time for vectors of four doubles (GPC_FUSED: and fused
+ * products), and the loader takes the one that the processor can run: gcc with glibc on x86-64 does so, and
  * elsewhere the mark means nothing. Sums keep an order that threads do not change; between
  * processors the last digits may differ. (Sanitizers would watch what runs before they are
  * ready: not with them.) */
@@ -15,8 +15,14 @@
     defined(__GLIBC__) && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) &&        \
     !defined(__SANITIZE_THREAD__)
 #define GPC_WIDE __attribute__((target_clones("avx2", "default")))
+#if __GNUC__ >= 12 /* earlier ones do not know the level that has fused products */
+#define GPC_FUSED __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define GPC_FUSED GPC_WIDE
+#endif
 #else
 #define GPC_WIDE
+#define GPC_FUSED
 #endif
 
 #endif

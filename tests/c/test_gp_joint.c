@@ -4,6 +4,7 @@
 #include "ctest.h"
 #include "gp_effects.h"
 #include "gp_fit.h"
+#include "gp_joint_reduced.h"
 #include "linalg.h"
 #include "tilt.h"
 
@@ -209,10 +210,13 @@ static double slow_fit(problem *p) {
   return sum;
 }
 
-static void test_pass(void) {
+/* sharp: most classes are ruled out in most rows, and left out there. */
+static void test_pass(int sharp) {
   for (size_t k = 2; k <= 4; k++) {
     problem *p = cmemory_get(NULL, sizeof *p);
     make_problem(k, p);
+    if (sharp)
+      p->point.at.slope = 12.0;
     const size_t e = p->joint.e, q = p->joint.q, g = p->joint.nodes->g;
     CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
     CHECK_REL(p->pass.fit, slow_fit(p), 1e-8);
@@ -347,10 +351,97 @@ static void test_fixed_point(void) {
   cmemory_end();
 }
 
+/* The surrogate with the effects eliminated is the surrogate. */
+static void test_reduced(void) {
+  for (size_t k = 2; k <= 4; k++) {
+    problem *p = cmemory_get(NULL, sizeof *p);
+    make_problem(k, p);
+    const size_t q = p->joint.q, e = p->joint.e, size = q + 1;
+    CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+    gpc_joint_point to, other;
+    gpc_joint_point_get(&p->joint, &to);
+    gpc_joint_point_get(&p->joint, &other);
+    gpc_joint_point_copy(&p->joint, &p->point, &to);
+    gpc_joint_surrogate sur = {.joint = &p->joint,
+                               .pass = &p->pass,
+                               .from = &p->point,
+                               .to = &to,
+                               .mean_scale = 1.0,
+                               .solution = gpc_joint_begin(&p->joint)};
+    double h[5], value, again;
+    gpc_joint_get_h(&p->joint, &p->point, h);
+    h[0] += 0.5;
+    h[1] -= 0.3;
+    CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
+    gpc_joint_cov(&sur);
+    gpc_joint_reduced reduced;
+    gpc_joint_reduced_room room;
+    gpc_joint_reduced_get(&p->joint, &reduced);
+    gpc_joint_reduced_room_get(&p->joint, &room);
+    CHECK(gpc_joint_reduce(&p->joint, &p->pass, &p->point, got(e * e), &reduced) == GPC_OK);
+    gpc_joint_point_copy(&p->joint, &p->point, &other);
+    other.at.hyper = to.at.hyper;
+    CHECK(gpc_joint_reduced_solve(&reduced, 1, &room, &other, &again) == GPC_OK);
+    CHECK_NEAR(again, value, 1e-9);
+    CHECK_NEAR(other.logdet, to.logdet, 1e-9);
+    CHECK_NEAR(other.at.slope, to.at.slope, 1e-9);
+    for (size_t i = 0; i < M; i++)
+      CHECK_NEAR(other.at.q_mean[i], to.at.q_mean[i], 1e-9);
+    for (size_t i = 0; i < e; i++)
+      CHECK_NEAR(other.effect[i], to.effect[i], 1e-9);
+    for (size_t i = 0; i < q * q; i++)
+      CHECK_NEAR(other.cov[i], to.cov[i], 1e-9);
+    double *full = got(size * size), *brief = got(size * size);
+    CHECK(gpc_joint_covariance(&p->joint, &to, &p->pass, 0.7, got(size * size), full) ==
+          GPC_OK);
+    CHECK(gpc_joint_reduced_covariance(&reduced, 0.7, &to.at, &room, brief) == GPC_OK);
+    for (size_t i = 0; i < size * size; i++)
+      CHECK_NEAR(brief[i], full[i], 1e-9);
+    cmemory_end();
+  }
+}
+
+/* Factors and inverses of matrices of several panels, and of sizes that no panel divides. */
+static void test_blocks(void) {
+  const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130};
+  for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++) {
+    const size_t n = sizes[t];
+    double *a = got(n * n), *l = got(n * n), *inv = got(n * n), *s = got(n * n);
+    double *x = got(n * n), worst = 0.0, off = 0.0;
+    for (size_t i = 0; i < n * n; i++)
+      x[i] = normal();
+    gpc_gemm(0, 1, n, n, n, 1.0 / (double)n, x, x, 0.0, a);
+    for (size_t i = 0; i < n; i++)
+      a[i + n * i] += 0.5;
+    memcpy(l, a, n * n * sizeof(double));
+    CHECK(gpc_chol_large(n, l) == GPC_OK);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double sum = 0.0;
+        for (size_t p = 0; p <= j; p++)
+          sum += l[i + n * p] * l[j + n * p];
+        worst = fmax(worst, fabs(sum - a[i + n * j]));
+      }
+    CHECK(worst < 1e-12);
+    gpc_lower_inverse(n, l, inv);
+    gpc_inverse_from_lower(n, inv, s);
+    gpc_gemm(0, 0, n, n, n, 1.0, a, s, 0.0, x);
+    for (size_t i = 0; i < n * n; i++)
+      off = fmax(off, fabs(x[i] - (i % (n + 1) == 0 ? 1.0 : 0.0)));
+    CHECK(off < 1e-11);
+    a[n * n - 1] = -1.0; /* and what is not positive definite is told */
+    CHECK(gpc_chol_large(n, a) == GPC_NOT_PD);
+  }
+  cmemory_end();
+}
+
 int main(void) {
   test_features();
   test_tilt();
-  test_pass();
+  test_pass(0);
+  test_pass(1);
+  test_reduced();
+  test_blocks();
   test_surrogate();
   test_fixed_point();
   return CTEST_END();

@@ -1,0 +1,214 @@
+/* gp_joint_reduced.c: see gp_joint_reduced.h. */
+#include "gp_joint_reduced.h"
+#include "linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+void gpc_joint_reduced_get(const gpc_joint *joint, gpc_joint_reduced *out) {
+  const size_t g = joint->nodes->g, e = joint->e;
+  out->p = gpc_get_doubles(joint->memory, e * e);
+  out->f = gpc_get_doubles(joint->memory, g * e);
+  out->g = gpc_get_doubles(joint->memory, g * g);
+  out->tc = gpc_get_doubles(joint->memory, g);
+  out->te = gpc_get_doubles(joint->memory, e);
+}
+
+void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *room) {
+  const size_t g = joint->nodes->g, m = joint->m, x = m + 1, e = joint->e;
+  const gpc_memory *memory = joint->memory;
+  *room =
+      (gpc_joint_reduced_room){.basis = {.m = m, .chol = gpc_get_doubles(memory, m * m)},
+                               .a = gpc_get_doubles(memory, g * x),
+                               .ga = gpc_get_doubles(memory, g * x),
+                               .rho = gpc_get_doubles(memory, g),
+                               .xx = gpc_get_doubles(memory, x * x),
+                               .inv = gpc_get_doubles(memory, x * x),
+                               .xe = gpc_get_doubles(memory, x * e),
+                               .work = gpc_get_doubles(memory, x * e),
+                               .d = gpc_get_doubles(memory, g + e),
+                               .hd = gpc_get_doubles(memory, g + e),
+                               .sol = gpc_get_doubles(memory, 3 * x)};
+}
+
+static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
+  return point->tau[gpc_features_block(&joint->features, j % joint->features.r)];
+}
+
+/* out [g + e] := H x. */
+static void product(const gpc_joint *joint, const gpc_joint_pass *pass, const double *x,
+                    double *out) {
+  const size_t g = joint->nodes->g, e = joint->e;
+  gpc_symm(g, 1, pass->hcc, x, out);
+  gpc_gemm(0, 0, g, 1, e, 1.0, pass->hce, x + g, 1.0, out);
+  gpc_gemm(1, 0, e, 1, g, 1.0, pass->hce, x, 0.0, out + g);
+  gpc_gemm(0, 0, e, 1, e, 1.0, pass->hee, x + g, 1.0, out + g);
+}
+
+gpc_status gpc_joint_reduce(const gpc_joint *joint, const gpc_joint_pass *pass,
+                            const gpc_joint_point *from, double *work,
+                            gpc_joint_reduced *out) {
+  const size_t g = joint->nodes->g, e = joint->e;
+  const gpc_memory *memory = joint->memory;
+  out->joint = joint;
+  out->pass = pass;
+  out->from = from;
+  memcpy(out->p, pass->hee, e * e * sizeof(double));
+  for (size_t j = 0; j < e; j++) {
+    const double tau = tau_of(joint, from, j);
+    out->p[j + e * j] += 1.0 / (tau * tau);
+  }
+  const gpc_status status = gpc_chol_large(e, out->p);
+  if (status != GPC_OK)
+    return status;
+  out->logdet = gpc_chol_logdet(e, out->p);
+  gpc_lower_inverse(e, out->p, work);
+  gpc_inverse_from_lower(e, work, out->p);
+  gpc_gemm(0, 0, g, e, e, 1.0, pass->hce, out->p, 0.0, out->f);
+  memcpy(out->g, pass->hcc, g * g * sizeof(double));
+  gpc_gemm(0, 1, g, g, e, -1.0, out->f, pass->hce, 1.0, out->g);
+  void *mark = memory->mark(memory->self);
+  double *x = gpc_get_doubles(memory, g + e), *t = gpc_get_doubles(memory, g + e);
+  memcpy(x, pass->psi, g * sizeof(double));
+  memcpy(x + g, from->effect, e * sizeof(double));
+  product(joint, pass, x, t);
+  for (size_t i = 0; i < g; i++)
+    out->tc[i] = t[i] += pass->gc[i];
+  for (size_t i = 0; i < e; i++)
+    t[g + i] += pass->ge[i];
+  gpc_gemm(0, 0, g, 1, e, -1.0, out->f, t + g, 1.0, out->tc);
+  gpc_gemm(0, 0, e, 1, e, 1.0, out->p, t + g, 0.0, out->te);
+  memory->release(memory->self, mark);
+  return GPC_OK;
+}
+
+/* A, rho and G [A, z] at the hyperparameters of `at`. */
+static gpc_status set_features(const gpc_joint_reduced *reduced, const gpc_params *at,
+                               gpc_joint_reduced_room *room) {
+  const gpc_joint *joint = reduced->joint;
+  const size_t g = joint->nodes->g, m = joint->m;
+  room->basis.w = at->inducing;
+  room->basis.hyper = at->hyper;
+  const gpc_status status = gpc_basis_factor(&room->basis);
+  if (status != GPC_OK)
+    return status;
+  gpc_basis_eval(&room->basis, g, joint->nodes->z, room->a, room->rho);
+  memcpy(room->a + g * m, joint->nodes->z, g * sizeof(double));
+  gpc_symm(g, m + 1, reduced->g, room->a, room->ga);
+  return GPC_OK;
+}
+
+/* xx [x x x] := its factor's inverse squared, M^-1, by the first x columns of A and the
+ * precisions 1, ..., 1, last; *logdet of M. */
+static gpc_status invert(const gpc_joint_reduced *reduced, size_t x, double last,
+                         gpc_joint_reduced_room *room, double *logdet) {
+  const size_t g = reduced->joint->nodes->g, m = reduced->joint->m;
+  gpc_gemm(1, 0, x, x, g, 1.0, room->a, room->ga, 0.0, room->xx);
+  for (size_t j = 0; j < x; j++)
+    room->xx[j + x * j] += j < m ? 1.0 : last;
+  const gpc_status status = gpc_chol_large(x, room->xx);
+  if (status != GPC_OK)
+    return status;
+  *logdet = gpc_chol_logdet(x, room->xx);
+  gpc_lower_inverse(x, room->xx, room->inv);
+  gpc_inverse_from_lower(x, room->inv, room->xx);
+  return GPC_OK;
+}
+
+/* cov [size x size], size = x + e, from M^-1 in xx. */
+static void spread(const gpc_joint_reduced *reduced, size_t x,
+                   gpc_joint_reduced_room *room, double *cov) {
+  const size_t g = reduced->joint->nodes->g, e = reduced->joint->e, size = x + e;
+  gpc_gemm(1, 0, x, e, g, 1.0, room->a, reduced->f, 0.0, room->xe);
+  gpc_gemm(0, 0, x, e, x, 1.0, room->xx, room->xe, 0.0, room->work);
+  for (size_t j = 0; j < x; j++)
+    memcpy(cov + size * j, room->xx + x * j, x * sizeof(double));
+  for (size_t j = 0; j < e; j++) {
+    double *column = cov + size * (x + j);
+    for (size_t i = 0; i < x; i++)
+      column[i] = cov[x + j + size * i] = -room->work[i + x * j];
+    for (size_t i = j; i < e; i++)
+      column[x + i] = cov[x + j + size * (x + i)] =
+          reduced->p[i + e * j] + gpc_dot(x, room->xe + x * i, room->work + x * j);
+  }
+}
+
+/* m and slope of `to`: the maximum of the quadratic part without the effects. */
+static void solve_means(const gpc_joint_reduced *reduced, gpc_joint_reduced_room *room,
+                        gpc_joint_point *to) {
+  const gpc_joint *joint = reduced->joint;
+  const size_t g = joint->nodes->g, m = joint->m;
+  double *rhs = room->sol, *cross = rhs + m + 1, *part = cross + m + 1;
+  const double *line = room->ga + g * m, *z = joint->nodes->z;
+  gpc_gemm(1, 0, m, 1, g, 1.0, room->a, reduced->tc, 0.0, rhs);
+  gpc_gemm(0, 0, m, 1, m, 1.0, room->xx, rhs, 0.0, to->at.q_mean);
+  to->at.slope = reduced->from->at.slope;
+  if (!gpc_prior_has_slope(&joint->prior))
+    return;
+  gpc_gemm(1, 0, m, 1, g, 1.0, room->a, line, 0.0, cross);
+  gpc_gemm(0, 0, m, 1, m, 1.0, room->xx, cross, 0.0, part);
+  if (joint->slope_free) { /* Schur complement of the slope */
+    const double own = gpc_dot(g, z, line);
+    const double above = gpc_dot(g, z, reduced->tc) - gpc_dot(m, cross, to->at.q_mean);
+    const double below = own - gpc_dot(m, cross, part);
+    if (below > 1e-12 * own)
+      to->at.slope = fmin(fmax(above / below, joint->slope_low), joint->slope_high);
+  }
+  for (size_t i = 0; i < m; i++)
+    to->at.q_mean[i] -= to->at.slope * part[i];
+}
+
+gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
+                                   gpc_joint_reduced_room *room, gpc_joint_point *to,
+                                   double *value) {
+  const gpc_joint *joint = reduced->joint;
+  const gpc_joint_pass *pass = reduced->pass;
+  const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
+  double logdet;
+  gpc_status status = set_features(reduced, &to->at, room);
+  if (status == GPC_OK)
+    status = invert(reduced, m, 1.0, room, &logdet);
+  if (status != GPC_OK)
+    return status;
+  solve_means(reduced, room, to);
+  memcpy(to->tau, reduced->from->tau, sizeof to->tau);
+  const gpc_prior prior = gpc_params_prior(&to->at, &joint->prior);
+  double *d = room->d;
+  gpc_gemm(0, 0, g, 1, m, 1.0, room->a, to->at.q_mean, 0.0, d);
+  gpc_prior_add_smooth(&prior, g, joint->nodes->z, d);
+  memcpy(to->effect, reduced->te, e * sizeof(double));
+  gpc_gemm(1, 0, e, 1, g, -1.0, reduced->f, d, 1.0, to->effect);
+  for (size_t i = 0; i < g; i++)
+    d[i] -= pass->psi[i];
+  for (size_t i = 0; i < e; i++)
+    d[g + i] = to->effect[i] - reduced->from->effect[i];
+  product(joint, pass, d, room->hd);
+  double sum = gpc_dot(g, pass->gc, d) + gpc_dot(e, pass->ge, d + g) -
+               0.5 * gpc_dot(g + e, d, room->hd) -
+               0.5 * gpc_dot(m, to->at.q_mean, to->at.q_mean);
+  for (size_t j = 0; j < e; j++) {
+    const double tau = tau_of(joint, to, j), x = to->effect[j] / tau;
+    sum -= 0.5 * x * x + log(tau);
+  }
+  to->logdet = -(logdet + reduced->logdet);
+  *value = sum + 0.5 * to->logdet - 0.5 * gpc_dot(g, room->rho, pass->v) +
+           gpc_joint_hyperprior(joint, to->tau, NULL);
+  if (cov) {
+    spread(reduced, m, room, to->cov);
+    to->has_effects = e > 0;
+  }
+  return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
+}
+
+gpc_status gpc_joint_reduced_covariance(const gpc_joint_reduced *reduced, double slope_sd,
+                                        const gpc_params *at,
+                                        gpc_joint_reduced_room *room, double *cov) {
+  const size_t x = reduced->joint->m + (reduced->joint->slope_free ? 1 : 0);
+  double logdet;
+  gpc_status status = set_features(reduced, at, room);
+  if (status == GPC_OK)
+    status = invert(reduced, x, 1.0 / (slope_sd * slope_sd), room, &logdet);
+  if (status == GPC_OK)
+    spread(reduced, x, room, cov);
+  return status;
+}

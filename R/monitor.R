@@ -69,7 +69,8 @@
 #' @param id One value per row, all different, by which labels can be given later. `NULL`: rows are numbered.
 #' @param classes The classes, where labels and columns do not say them.
 #' @param alternatives Which alternatives to test against: some of `"temperature"`, `"bins"`, `"offset"` and `"process"`. The last is slower (a few hundredths of
-#'   a second per hundred rows) and its object larger. It pays where the miscalibration is of no simple kind and the stream is long.
+#'   a second per hundred rows) and its object larger. In simulations (`bench/results/monitor.md`) it finds what the
+#'   others find about as soon as they do.
 #' @param level The level of the test: the alarm is raised when the e-value reaches 1/level.
 #' @param object,x,e1,e2 A monitor.
 #' @param restart Begin a new run before this batch?

@@ -49,8 +49,8 @@
 #' whose variances are estimated, so that
 #' they shrink to zero where they are not needed.
 #'
-#' * `"auto"`, the default, adds them if they raise the evidence lower bound; `print()` says
-#'   which were chosen and by how much they raise it. It means `"none"` with `mean = "log"`, `covariance = "diag"`, `center
+#' * `"auto"`, the default, adds them unless they lower the evidence lower bound by more than one (with
+#'   many classes: if a score test speaks for them); `print()` says which were chosen and by how much they raise it. It means `"none"` with `mean = "log"`, `covariance = "diag"`, `center
 #'   = FALSE` and `optimize_inducing = TRUE`.
 #' * `"none"` is the process of the paper, and the fits of version 0.1 of this package.
 #' * `"offset"` and `"matrix"` add them in any case.
@@ -191,6 +191,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
   }
   order <- if (monotone) mono_fit(fit, counted)
   fit <- c(fit, if (monotone) order["changed"] else gp_changed(fit, counted))
+  warn_one_class(counted)
   warn_gp(fit, counted)
   if (monotone) warn_monotone(order, nrow(data$scores))
   new_calibrator("gp", data, match.call(),

@@ -69,7 +69,10 @@
 calib_sql <- function(object, columns = NULL, con, table = "scores", keep = character(), class = TRUE, newdata = NULL,
                       lookup = NULL) {
   object <- check_object(object)
-  if (missing(con)) stop_input("con", "is missing", "Give a connection, or a simulated one of dbplyr.")
+  if (missing(con)) {
+    if (inherits(columns, "DBIConnection")) stop_input("columns", "is a connection", "Write calib_sql(fit, con = con).")
+    stop_input("con", "is missing", "Write calib_sql(fit, con = con), with a connection or a simulated one of dbplyr.")
+  }
   d <- sql_dialect(con)
   if (!inherits(con, "DBIConnection")) stop_input("con", "must be a connection of DBI", say_given(con))
   keep <- check_names_given(keep, "keep")

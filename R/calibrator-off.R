@@ -16,7 +16,8 @@ shifting_methods <- "calib_gp(), calib_vector(), calib_platt() and calib_beta()"
 say_shifting <- function(object) {
   if (object$method == "temperature") return(paste("  this method cannot shift a class;", shifting_methods, "can"))
   if (object$method != "gp" || !is.null(object$effects) || !is.null(object$offsets)) return(NULL)
-  "  class_effects = \"none\" cannot shift a class; the default does, and so do calib_platt() and calib_beta()"
+  paste0("  ", if (isTRUE(object$monotone)) "monotone = TRUE" else "class_effects = \"none\"",
+    " cannot shift a class; calib_gp() with its defaults does, and so do calib_platt() and calib_beta()")
 }
 
 off_size <- function(n, k) min(n, off_rows[2], max(off_rows[1], floor(off_scores / k)))
@@ -98,8 +99,9 @@ say_off <- function(object) {
 #' @noRd
 warn_changed <- function(object) {
   changed <- object$changed
+  if (max(object$prior) == 1) return() # all rows are of one class, which has been said
   if (!is.numeric(changed) || length(changed) != 1 || !isTRUE(changed > object$n / 10)) return()
-  why <- if (is.null(object$effects) && is.null(object$offsets)) {
+  why <- if (is.null(object$effects) && is.null(object$offsets) || length(object$classes) == 2 && !object$increasing) {
     ": its map falls where the scores rise. Check that scores and labels belong together."
   } else {
     paste0(", because it shifts classes. That is as it should be if the classifier was trained on other ",

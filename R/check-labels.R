@@ -44,7 +44,8 @@ stop_class_count <- function(found, k, arg, kind) {
   stop_input("labels", paste0("has ", found, " but `", arg, "` has ",
     if (k == 2) "two classes" else paste(k, "columns")),
     if (k == 2) {
-      "Give a factor with two levels, or one column of scores for each class."
+      paste0("A vector stands for the second of two classes. Give a matrix with one column for each class, or a factor ",
+        "with two levels.")
     } else {
       "Give a factor whose levels are the classes, one for each column."
     })
@@ -165,9 +166,9 @@ code_whole <- function(labels, k) {
   first <- if (lowest == 0) 0L else 1L
   if (lowest < 0 || highest > first + k - 1) {
     bad <- which(labels < 0 | labels > first + k - 1)
-    stop_input("labels", paste0("has values outside ", first, " to ", first + k - 1, " (",
+    stop_input("labels", paste0("has values outside ", first, " to ", first + k - 1, " (", labels[bad[1]], " in ",
       say_rows(bad, length(bad)), ")"),
-      "Whole numbers count the columns from 1, or from 0 when a 0 occurs.")
+      "Whole numbers count the columns from 1, or from 0 when a 0 occurs. Use factor(labels) for other codes, as -1 and 1.")
   }
   codes <- as.integer(labels)
   if (k == 2 && first == 1L && highest == 1) {

@@ -81,12 +81,15 @@ stop_not_probs <- function(scan, x, arg) {
     paste0("has rows that are not probabilities: row ", row, " holds ", format(unname(out)))
   }
   if (length(bad) > 1) what <- paste0(what, " (", length(bad), " such rows)")
+  in_range <- scan$lowest >= -probs_slack && scan$highest <= 1 + probs_slack
   stop_input(arg, what, switch(arg,
     scores = "Divide rows by their sum, or pass input = \"logits\" for unnormalised scores.",
-    newdata = "The calibrator was fitted to probabilities: give scores of the same kind.",
+    newdata = paste("The calibrator was fitted to probabilities:", if (in_range) "divide the rows by their sum." else "give scores of the same kind."),
     "Values must lie in [0, 1] and rows sum to 1: divide percentages by 100, use predict() on logits."
   ))
 }
+
+few_logits <- 10L # rows: with fewer it is no wonder if none is negative
 
 #' Scores taken for logits that look as if they were meant as probabilities
 #' @noRd
@@ -102,11 +105,13 @@ warn_near_probs <- function(scan, x, arg) {
   }
   scan <- scan_rows(x, 1L, "sum")
   sums <- stats::median(scan$sum)
-  like <- if (scan$highest <= 1 + probs_slack && abs(sums - 1) < 0.1) {
+  like <- if (scan$highest <= 1 + probs_slack && (scan$lowest >= 0 || abs(sums - 1) < 0.1)) {
     row <- which.max(abs(scan$sum - 1))
     paste0("lie in [0, 1], but row ", row, " sums to ", format(scan$sum[row], digits = 6))
-  } else if (scan$highest <= 100.1 && abs(sums - 100) < 1) {
+  } else if (abs(sums - 100) < 1) {
     "look like percentages"
+  } else if (scan$lowest >= 0 && nrow(x) >= few_logits) {
+    "have no negative value, which is unusual for logits"
   }
   if (!is.null(like)) {
     warn_gpcalib("input", paste0("`", arg, "` ", like, ": taken as logits. Divide the rows by ",

@@ -150,7 +150,9 @@ check_newdata <- function(object, newdata, threads = 1L, arg = "newdata") {
   if (max(2L, ncol(x)) != length(classes)) {
     stop_input(arg, paste0("has ", ncol(x), if (ncol(x) == 1) " column" else " columns",
       " but the calibrator has ", length(classes), " classes"),
-      paste0("Give one column per class (", say_values(classes), ")."))
+      paste0("Give one column per class (", say_values(classes), ").", if (is.null(dim(newdata)) && length(newdata) == length(classes)) {
+        " For a single row keep the matrix: scores[1, , drop = FALSE]."
+      }))
   }
   columns <- named_columns(x, classes)
   if (!is.null(columns)) {
@@ -164,7 +166,7 @@ check_newdata <- function(object, newdata, threads = 1L, arg = "newdata") {
   if (object$input == "logits" && nrow(x) > 1 && ncol(x) > 1 &&
     looks_like_probs(checked$scan, FALSE)) {
     warn_gpcalib("input", paste0("`", arg, "` looks like probabilities, but the calibrator was ",
-      "fitted to logits."))
+      "fitted to logits. Give logits; if there are none, the logarithms of the probabilities."))
   }
   list(scores = checked$scores, scan = checked$scan, rows = rows)
 }

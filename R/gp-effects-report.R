@@ -172,7 +172,11 @@ describe_effects <- function(object) {
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
   parts <- effect_words(names(c(object$effects$sd, object$offsets$sd)), k)
   paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")",
-    "; they ", if (worth < 0) "lower" else "raise", " the log evidence by ", format(abs(worth), digits = 3))
+    if (abs(worth) < 1) {
+      "; the log evidence is about the same without them"
+    } else {
+      paste0("; they ", if (worth < 0) "lower" else "raise", " the log evidence by ", format(abs(worth), digits = 3))
+    })
 }
 
 #' What summary() says of the effects
@@ -181,7 +185,7 @@ print_effects <- function(effects, classes) {
   if (is.null(effects)) return(invisible())
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
-  cat("\nClass effects raise the log evidence by ", format(effects$worth, digits = 3),
+  cat("\nClass effects ", if (effects$worth < 0) "lower" else "raise", " the log evidence by ", format(abs(effects$worth), digits = 3),
     " together. Each part, with the other parts in the model:\n", sep = "")
   for (part in names(effects$parts)) {
     cat("  ", effect_words(part, length(classes)), ": by about ", say(effects$parts[[part]]), "; prior standard deviation ",

@@ -13,7 +13,7 @@ fit_gp <- function(data, mean, spec, floor) {
   stop_gp(fit, spec, center)
   blocks <- gp_effect_blocks(data, mean, center, spec)
   fit <- gp_with_effects(fit, data, blocks)
-  c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
+  out <- c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
     averaged = gp_averaged_part(fit), stream = gp_stream(fit, spec, blocks), shared_changed = fit$changed, tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
@@ -21,6 +21,23 @@ fit_gp <- function(data, mean, spec, floor) {
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
     gave_up = fit$passes < spec$control$max_passes
   ))
+  if (!is.null(out$effects)) out$increasing <- gp_increasing(out)
+  out
+}
+
+#' Is the mean map of a fit with effects increasing on the scores seen? That of the core is the map before them. Of
+#' two classes the whole log-odds are meant, of more the map that all share.
+#' @noRd
+gp_increasing <- function(fit) {
+  z <- seq(fit$range[1], fit$range[2], length.out = 512)
+  map <- function(z) .Call(C_gp_latent, fit, z)$mean
+  value <- if (ncol(fit$effects$effect) != 2) {
+    map(z)
+  } else {
+    z <- max(abs(z)) * seq(-1, 1, length.out = 512) # log-odds 2 z
+    map(z) - map(-z) + drop(effect_features(fit$effects, cbind(-z, z)) %*% (fit$effects$effect[, 2] - fit$effects$effect[, 1]))
+  }
+  all(diff(value) >= -1e-9 * diff(range(value)))
 }
 
 #' Scores on the scale of g, and the floors to try
@@ -131,6 +148,13 @@ stop_gp <- function(fit, spec, center) {
 stop_numeric <- function(...) {
   stop(errorCondition(paste0("calib_gp() failed: ", ...),
     class = c("gpcalib_error_numeric", "gpcalib_error"), call = NULL))
+}
+
+#' @noRd
+warn_one_class <- function(data) {
+  if (any(data$labels != data$labels[1])) return()
+  warn_gpcalib("absent", paste0("Every calibration row is of class \"", data$classes[data$labels[1]], "\". Nothing can be learned ",
+    "about the others: what the fit says about them rests on its prior alone."))
 }
 
 warn_gp <- function(fit, data) {

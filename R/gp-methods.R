@@ -56,8 +56,7 @@ describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
   if (object$changed > 0) {
     lines <- c(lines, paste0(if (!object$increasing) "the map is not increasing: ", format(object$changed, big.mark = ","), " of ",
-      format(object$n, big.mark = ","), " calibration rows change their most likely class (",
-      if (object$monotone) "class_effects = \"none\"" else "monotone = TRUE", " prevents that)"))
+      format(object$n, big.mark = ","), " calibration rows change their most likely class", say_order_kept(object)))
   }
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
@@ -67,13 +66,31 @@ describe.calib_gp <- function(object) {
   list(title = "Latent Gaussian process", lines = c(lines, say_floor(object)), details = describe_process(object))
 }
 
+#' How to keep the most likely class; two classes of which one is shifted must not
+#' @noRd
+say_order_kept <- function(object) {
+  effects <- object$class_effects != "none"
+  if (effects && length(object$classes) == 2) return(NULL)
+  if (object$monotone) return(" (class_effects = \"none\" prevents that)")
+  paste0(" (monotone = TRUE prevents that", if (effects) ", but shifts no class", ")")
+}
+
 #' Were the scores over- or underconfident? By the temperature that the calibration rows ask for
 #' @noRd
 say_confidence <- function(object) {
   t <- object$scores_seen$temperature
   if (is.null(t) || !is.finite(t)) return(NULL)
-  verdict <- if (t > 1.05) "overconfident" else if (t < 1 / 1.05) "underconfident" else "neither over- nor underconfident"
-  paste0("the scores were ", verdict, " on the whole (best single temperature ", format(t, digits = 3), ")")
+  # a temperature that has to make up for a shift of one of two classes says nothing about confidence
+  if (length(object$classes) == 2 && isTRUE(object$effects$worth >= 1)) return(NULL)
+  error <- object$scores_seen$temperature_error
+  verdict <- if (t <= 1.05 && t >= 1 / 1.05) {
+    "the scores were neither over- nor underconfident on the whole"
+  } else if (isTRUE(abs(log(t)) < 2 * error)) {
+    "no clear over- or underconfidence on the whole"
+  } else {
+    paste0("the scores were ", if (t > 1) "overconfident" else "underconfident", " on the whole")
+  }
+  paste0(verdict, " (best single temperature ", format(t, digits = 3), ")")
 }
 
 #' @noRd

@@ -3,7 +3,7 @@
 #' Class probabilities with intervals
 #'
 #' Draws the calibrated probabilities of a few rows as points with ranges, from
-#' `predict(type = "interval")` of a [calib_gp()].
+#' `predict(type = "interval")` of a calibrator that has intervals: [calib_gp()], and temperature, Platt and beta calibration.
 #'
 #' The interval shows the uncertainty of the calibration map at these scores: it
 #' is narrow where there are many calibration rows and wide where there are
@@ -12,13 +12,13 @@
 #' With more than two classes each row gets a panel with its most likely classes; with two, the rows
 #' stand one above the other with the probability of the second class.
 #'
-#' @param object A fit of [calib_gp()].
+#' @param object A fit of [calib_gp()], [calib_temperature()], [calib_platt()] or [calib_beta()].
 #' @param newdata Scores of the rows to draw, as in [predict.calib_gp()]. Row names become titles.
 #' @param labels Their true classes, to be marked; or `NULL`.
 #' @param level Coverage of the intervals.
 #' @param classes How many classes of a row to draw at most, the most likely ones.
 #' @param rows How many rows to draw at most, the first ones. `NULL`: 4, or 20 for two classes.
-#' @param n_draws How many functions the intervals rest on; [set.seed()] governs them.
+#' @param n_draws How many functions the intervals of a [calib_gp()] rest on; [set.seed()] governs them.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns
@@ -35,9 +35,7 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
                           n_draws = 1000, base_size = 9) {
   check_dots_empty(...)
   if (missing(newdata)) stop_input("newdata", "is missing", "Give the scores of the rows to draw.")
-  if (!inherits(object, "calib_gp")) {
-    stop_input("object", "must be a fit of calib_gp(), which alone has intervals", say_given(object))
-  }
+  if (!inherits(object, "calibrator")) stop_input("object", "must be a fitted calibrator", say_given(object))
   object <- check_object(object)
   level <- check_level(level, "level")
   base_size <- check_number(base_size, "base_size", 1, 100)
@@ -49,7 +47,11 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
   first <- seq_len(min(rows, given))
   truth <- check_truth(labels, given, object$classes)[first]
   newdata <- if (length(dim(newdata)) == 2) newdata[first, , drop = FALSE] else newdata[first]
-  values <- predict(object, newdata, type = "interval", level = level, n_draws = n_draws)
+  values <- if (inherits(object, "calib_gp")) {
+    predict(object, newdata, type = "interval", level = level, n_draws = n_draws)
+  } else {
+    predict(object, newdata, type = "interval", level = level)
+  }
   table <- interval_table(values, truth, object$classes, if (!pair) classes)
   draw_interval(table, pair, object$classes, given, classes, level, base_size)
 }

@@ -12,7 +12,7 @@ seen_bins <- 40L
 #' @return list: `scale` ("log" for logarithms of raw probabilities, else "score"), `breaks` (lowest
 #'   and highest of evenly spaced ones), `true`, `other` (counts by weight, without those beyond),
 #'   `beyond` (shares of the two that lie outside), `temperature` (NA when there is none), `rows` it
-#'   rests on.
+#'   rests on, `temperature_error` (standard error of its logarithm).
 #' @noRd
 scores_seen <- function(fit, mean, data) {
   inner <- seq_len(seen_bins) + 1L
@@ -25,8 +25,29 @@ scores_seen <- function(fit, mean, data) {
     scale = if (mean == "log") "log" else "score", breaks = fit$ends,
     true = fit$true[inner], other = fit$other[inner],
     beyond = c(true = share(fit$true), other = share(fit$other)),
-    temperature = if (known) 1 / fit$beta else NA_real_, rows = fit$sample_rows
+    temperature = if (known) 1 / fit$beta else NA_real_, rows = fit$sample_rows,
+    temperature_error = if (known) log_temperature_error(fit$beta, data) else NA_real_
   )
+}
+
+error_scores <- 2e4 # that many scores tell the error of a temperature well enough
+
+#' Standard error of the logarithm of a temperature, by its Fisher information in some rows
+#' @noRd
+log_temperature_error <- function(beta, data) {
+  n <- nrow(data$scores)
+  size <- min(n, max(100, floor(error_scores / ncol(data$scores))))
+  rows <- if (size < n) unique(round(seq(1, n, length.out = size))) else seq_len(n)
+  z <- data$scores[rows, , drop = FALSE]
+  if (data$input == "probs") z <- log(z)
+  z <- pmax(z - z[cbind(seq_along(rows), data$scan$arg[rows])], -745 / max(beta, 1e-300)) # of no probability
+  p <- exp(beta * z)
+  p <- p / rowSums(p)
+  spread <- rowSums(p * z^2) - rowSums(p * z)^2
+  weights <- if (is.null(data$weights)) 1 else data$weights[rows]
+  total <- if (is.null(data$weights)) n / length(rows) else sum(data$weights) / sum(weights)
+  error <- 1 / (beta * sqrt(sum(weights * spread) * total))
+  if (is.finite(error)) error else NA_real_
 }
 
 #' For a fit of a version that kept nothing: the range alone, resting on no rows
@@ -51,6 +72,7 @@ seen_fields <- list(
 seen_wrong <- function(seen) {
   if (!is.list(seen)) return("is missing")
   fields <- c(seen_fields, list(other = field("number", length(seen$true), low = 0)))
+  if (!is.null(seen$temperature_error)) fields$temperature_error <- field("number", low = 0, na = TRUE) # not in older fits
   for (name in names(fields)) {
     wrong <- field_wrong(seen[[name]], fields[[name]])
     if (length(wrong)) return(paste0("has a `", name, "` that ", wrong))

@@ -19,7 +19,7 @@ test_that("a method that cannot shift says so, and what can does not", {
     expect_null(suppressWarnings(method(d$p, d$y), classes = "gpcalib_warning_changed")[["off"]])
   }
   bare <- suppressWarnings(calib_gp(d$p, d$y, class_effects = "none"))
-  expect_output(print(bare), "class_effects = \"none\" cannot shift a class; the default does")
+  expect_output(print(bare), "class_effects = \"none\" cannot shift a class; calib_gp\\(\\) with its defaults does")
   fair <- biased(1000)
   expect_null(calib_temperature(plogis(qlogis(fair$p) - 1), fair$y)$off)
   expect_null(calib_none(d$p, d$y)$off)

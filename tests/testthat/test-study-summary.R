@@ -86,7 +86,7 @@ test_that("metrics can have a target, and the nearest is the best", {
   expect_identical(as.character(table$method[table$best & table$metric == "gain" & table$data == "one"]), "none")
   expect_output(print(study), "smaller is better,\\s+nearest to 0.53 for gain")
   expect_identical(say_directions(c(a = TRUE, b = TRUE)), "larger is better")
-  expect_match(autoplot(study)$labels$caption, "nearest to 0.53")
+  expect_match(gsub("\\s+", " ", autoplot(study)$labels$caption), "nearest to 0.53")
 })
 
 test_that("infinite and undefined values are carried along", {

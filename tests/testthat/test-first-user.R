@@ -1,0 +1,90 @@
+# What a first user stumbled over: prints and messages that were false or led astray.
+
+churn <- local({
+  set.seed(7)
+  x <- rnorm(1500)
+  list(p = plogis(1.2 * x + 1), y = factor(ifelse(runif(1500) < plogis(1.2 * x - 1), "yes", "no")))
+})
+
+test_that("a shifted class of two is not called a map that is not increasing, and nobody is told to undo the shift", {
+  expect_warning(fit <- calib_gp(churn$p, churn$y), class = "gpcalib_warning_changed")
+  expect_true(fit$increasing)
+  expect_true(all(diff(predict(fit, seq(0.05, 0.95, 0.01))[, 2]) > 0))
+  said <- paste(capture.output(print(fit)), collapse = " ")
+  expect_match(said, "change their most likely class")
+  expect_no_match(said, "not increasing|monotone = TRUE|overconfident|underconfident")
+  kept <- calib_gp(churn$p, churn$y, monotone = TRUE)
+  expect_output(print(kept), "monotone = TRUE cannot shift a class; calib_gp\\(\\) with its defaults does")
+})
+
+test_that("a map of two classes with effects that falls is said to fall", {
+  set.seed(1)
+  d <- rnorm(2000, sd = 2)
+  y <- factor(ifelse(runif(2000) < plogis(3 * exp(-d^2 / 2)), "b", "a"))
+  fit <- suppressWarnings(calib_gp(cbind(a = -d / 2, b = d / 2), y))
+  map <- predict(fit, cbind(a = -seq(-4, 4, 0.05) / 2, b = seq(-4, 4, 0.05) / 2), approx = "mean")[, "b"]
+  expect_equal(fit$increasing, all(diff(map) > 0))
+  expect_false(fit$increasing)
+})
+
+test_that("calib_gp() and calib_temperature() judge overconfidence alike, by its standard error", {
+  set.seed(2)
+  z <- matrix(rnorm(150, sd = 2), 50)
+  y <- max.col(z / 1.1 - log(-log(matrix(runif(150), 50))))
+  temperature <- calib_temperature(z, y)
+  fit <- calib_gp(z, y, class_effects = "none")
+  expect_equal(fit$scores_seen$temperature_error, temperature$std_error / temperature$temperature, tolerance = 1e-4)
+  clear <- abs(log(temperature$temperature)) > 2 * temperature$std_error / temperature$temperature
+  expect_false(clear)
+  expect_output(print(fit), "no clear over- or underconfidence|neither over- nor underconfident")
+  expect_output(print(calib_gp(3 * z, y, class_effects = "none")), "the scores were overconfident")
+  weighted <- calib_gp(z, y, weights = rep(4, 50), class_effects = "none")
+  expect_equal(weighted$scores_seen$temperature_error, fit$scores_seen$temperature_error / 2, tolerance = 1e-3)
+})
+
+test_that("labels of one class are called that", {
+  one <- factor(rep("yes", 100), levels = c("no", "yes"))
+  seen <- NULL
+  withCallingHandlers(calib_gp(churn$p[1:100], one), warning = function(w) {
+    seen <<- c(seen, class(w)[1])
+    invokeRestart("muffleWarning")
+  })
+  expect_true("gpcalib_warning_absent" %in% seen)
+  expect_false("gpcalib_warning_changed" %in% seen)
+})
+
+test_that("a falling map of two classes is not called a shift", {
+  seen <- NULL
+  withCallingHandlers(calib_gp(1 - churn$p, churn$y), warning = function(w) {
+    seen <<- c(seen, conditionMessage(w))
+    invokeRestart("muffleWarning")
+  })
+  expect_match(seen, "contradict `labels`", all = FALSE)
+  expect_no_match(paste(seen, collapse = " "), "shifts classes")
+})
+
+test_that("scores that are never negative are not taken for logits in silence", {
+  cal <- letters_nn$cal
+  z <- cal$scores[1:300, ]
+  y <- cal$labels[1:300]
+  p <- exp(z - apply(z, 1, max))
+  p <- p / rowSums(p)
+  expect_warning(calib_temperature(plogis(z), y), "lie in \\[0, 1\\]", class = "gpcalib_warning_input")
+  expect_warning(calib_temperature(p * c(1, 1.1), y), "no negative value", class = "gpcalib_warning_input")
+  expect_no_warning(calib_temperature(p * c(1, 1.1), y, input = "logits"), class = "gpcalib_warning_input")
+  expect_no_warning(calib_temperature(z, y), class = "gpcalib_warning_input")
+  expect_error(predict(calib_temperature(p, y), round(p, 2)), "divide the rows by their sum", class = "gpcalib_error_input")
+  expect_error(predict(calib_temperature(p, y), 10 * p), "give scores of the same kind", class = "gpcalib_error_input")
+  expect_error(predict(calib_temperature(p, y), p[1, ]), "drop = FALSE", class = "gpcalib_error_input")
+  expect_error(ece(apply(p, 1, max), y), "A vector stands for the second of two classes", class = "gpcalib_error_input")
+  expect_error(calib_temperature(churn$p, c(-1, 1)[churn$y]), "-1 in rows .*factor\\(labels\\)", class = "gpcalib_error_input")
+})
+
+test_that("plot_interval() draws every calibrator that has intervals, and calib_sql() finds a connection in the wrong place", {
+  fit <- calib_platt(churn$p, churn$y)
+  picture <- plot_interval(fit, churn$p[1:5])
+  expect_equal(unname(picture$data$conf.low), unname(predict(fit, churn$p[1:5], type = "interval")[, 2, "lower"]))
+  expect_error(plot_interval(calib_isotonic(churn$p, churn$y), churn$p[1:5]), "interval", class = "gpcalib_error_input")
+  skip_if_not_installed("dbplyr")
+  expect_error(calib_sql(fit, dbplyr::simulate_sqlite()), "columns.* is a connection.*con = con", class = "gpcalib_error_input")
+})

@@ -121,7 +121,9 @@
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
 #' @param floor Probabilities below this value are raised to it. `NULL`:
-#'   when zeros occur, the value with the highest evidence lower bound.
+#'   when zeros occur, the value with the highest evidence lower bound. Where the calibration rows have no
+#'   zeros nothing is raised in fitting, and in new rows zeros (and all that is below) count as the square of the smallest
+#'   probability seen, at most 1e-8.
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
 #' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced
@@ -198,7 +200,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
     hyper = fit$hyper, averaged = fit$averaged, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
-    covariance = spec$covariance, center = fit$center, floor = fit$floor, range = fit$range,
+    covariance = spec$covariance, center = fit$center, floor = fit$floor, least = least_probability(data), range = fit$range,
     increasing = fit$increasing, monotone = monotone, order_mass = order$order_mass,
     order_cost = order$order_cost, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = gp_slope_sd(fit$slope_var, fit$hyper), slope_cross = fit$slope_cross,

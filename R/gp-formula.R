@@ -51,10 +51,23 @@ check_nodes <- function(table) {
 }
 
 #' What probabilities count as at least; 0 for logits that are taken as they are
+#'
+#' Where fitting has seen no zero, one in new rows counts as the square of the smallest probability seen: on the
+#' scale of logarithms as far below it as that is below 1. It would otherwise be 2e-308 and, by the mean of its
+#' row, carry the other classes out of the range of the map. Not above 1e-8, so that a few calibration
+#' rows of moderate probabilities do not hold small new ones up.
 #' @noRd
 gp_floor <- function(object) {
   if (!is.null(object$floor)) return(object$floor)
-  if (object$input == "probs") .Machine$double.xmin else 0
+  if (object$input != "probs") return(0)
+  if (is.null(object$least)) return(.Machine$double.xmin) # of a version that did not keep it
+  max(min(object$least, 1e-4)^2, .Machine$double.xmin)
+}
+
+#' The smallest probability of the calibration rows, or NULL for logits and where there are zeros
+#' @noRd
+least_probability <- function(data) {
+  if (data$input == "probs" && data$scan$lowest > 0) data$scan$lowest
 }
 
 #' s2 L^-T m: the whitened mean as weights of the bumps; K as in src/gp_basis.c

@@ -12,13 +12,7 @@ gp_newdata <- function(object, data) {
 gp_newdata_free <- function(object, data) {
   data <- rule_out_far(object, data)
   floored <- !is.null(object$floor)
-  floor <- if (floored) {
-    object$floor
-  } else if (object$input == "probs") {
-    .Machine$double.xmin
-  } else {
-    0
-  }
+  floor <- gp_floor(object)
   log_mean <- object$mean == "log"
   at <- list(
     z = if (log_mean) data$scores else latent_scale(data$scores, object$input, floored, data$threads),

@@ -24,8 +24,7 @@ mono_fit <- function(fit, data) {
   object <- list(mean = fit$mean, hyper = fit$hyper, inducing = fit$inducing, q_mean = fit$q_mean,
     q_cov = fit$q_cov, range = fit$range, scores_seen = fit$seen, order_mass = fit$mass,
     center = fit$center, floor = fit$floor, input = data$input, monotone = TRUE)
-  floor <- if (!is.null(fit$floor)) fit$floor else if (data$input == "probs") .Machine$double.xmin else 0
-  at <- list(z = if (fit$mean == "log") log(fit$z) else fit$z, floor = log(floor))
+  at <- list(z = if (fit$mean == "log") log(fit$z) else fit$z, floor = log(gp_floor(object)))
   at <- c(at, .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), data$threads))
   cost <- .Call(C_mono_cost, object, at, data$labels, data$weights, data$threads)
   changed <- 0L
@@ -60,7 +59,7 @@ warn_monotone <- function(order, n) {
 mono_newdata <- function(object, data) {
   if (object$input == "probs") data$scores <- .Call(C_mono_clear, data$scores)
   if (object$mean != "log") return(gp_newdata_free(object, data))
-  floor <- if (is.null(object$floor)) .Machine$double.xmin else object$floor
+  floor <- gp_floor(object)
   range <- log(pmax(object$range, .Machine$double.xmin))
   at <- list(z = log(data$scores), floor = log(floor))
   c(at, .Call(C_gp_centre, at, FALSE, range, data$threads))

@@ -87,6 +87,7 @@ update_fit.calib_gp <- function(object, data, forget) {
   }
   for (name in c("effects", "offsets", "stream", "averaged")) object[name] <- list(fit[[name]])
   if (!is.null(fit$floor)) object$floor <- fit$floor
+  if (!is.null(object$least)) object$least <- min(object$least, least_probability(data))
   object$slope_sd <- gp_slope_sd(fit$slope_var, fit$hyper)
   object$changed <- object$changed + fit$changed
   object$scores_seen <- add_seen(object$scores_seen, fit$seen)

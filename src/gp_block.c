@@ -7,14 +7,15 @@
 #define ROWS GPC_GP_ROWS
 #define AHEAD 8 /* columns to ask for in advance */
 
-void gpc_gp_block_take(size_t k, const gpc_memory *memory, gpc_gp_block *block) {
+void gpc_gp_block_take(size_t k, int variances, const gpc_memory *memory,
+                       gpc_gp_block *block) {
   *block = (gpc_gp_block){
       .k = k,
       .e = gpc_get_doubles(memory, k * ROWS),
       .node = gpc_get_ints(memory, k * ROWS),
       .u = gpc_get_floats(memory, k * ROWS),
-      .c = gpc_get_doubles(memory, k * ROWS),
-      .rho = gpc_get_doubles(memory, k * ROWS),
+      .c = variances ? gpc_get_doubles(memory, k * ROWS) : NULL,
+      .rho = variances ? gpc_get_doubles(memory, k * ROWS) : NULL,
   };
 }
 

@@ -24,7 +24,9 @@ typedef struct {
   double top[GPC_GP_ROWS], low[GPC_GP_ROWS], high[GPC_GP_ROWS], inv[GPC_GP_ROWS];
 } gpc_gp_block;
 
-void gpc_gp_block_take(size_t k, const gpc_memory *memory, gpc_gp_block *block);
+/* Room for blocks of k classes; variances: that of c and rho as well. */
+void gpc_gp_block_take(size_t k, int variances, const gpc_memory *memory,
+                       gpc_gp_block *block);
 
 /* phi and places of `rows` rows from `first`; with_residual: c and rho as well. */
 void gpc_gp_block_read(const gpc_gp_data *data, const gpc_gp_lookup *lookup, size_t first,

@@ -82,7 +82,8 @@ static void along_the_line(const gpc_gp_fitted *fit, size_t n, const double *z,
                            const gpc_memory *memory, double *dev, double *c,
                            double *rho) {
   const size_t m = fit->basis.m, chunk = n < CHUNK ? n : CHUNK;
-  double *a = gpc_get_doubles(memory, chunk * m), *work = gpc_get_doubles(memory, chunk * m);
+  double *a = gpc_get_doubles(memory, chunk * m),
+         *work = gpc_get_doubles(memory, chunk * m);
   for (size_t i = 0; i < n; i += chunk) {
     const size_t some = n - i < chunk ? n - i : chunk;
     if (c) {
@@ -94,22 +95,29 @@ static void along_the_line(const gpc_gp_fitted *fit, size_t n, const double *z,
   }
 }
 
-/* Cells, and c and phi of the nodes. */
+/* Cells of a'm. */
 static void fill_cells(const gpc_gp_fitted *fit, const gpc_memory *memory,
                        gpc_gp_lookup *lookup) {
-  const size_t cells = lookup->cells, points = 3 * cells + 1, ends = cells + 1;
-  double *z = gpc_get_doubles(memory, points), *dev = gpc_get_doubles(memory, points),
-         *c = gpc_get_doubles(memory, ends), *rho = gpc_get_doubles(memory, ends),
-         *end_z = gpc_get_doubles(memory, ends), *end_dev = gpc_get_doubles(memory, ends);
+  const size_t cells = lookup->cells, points = 3 * cells + 1;
+  double *z = gpc_get_doubles(memory, points), *dev = gpc_get_doubles(memory, points);
   for (size_t i = 0; i < points; i++)
     z[i] = lookup->low + (double)i / (3.0 * lookup->inv_step);
-  for (size_t i = 0; i < ends; i++)
-    end_z[i] = z[3 * i];
   along_the_line(fit, points, z, memory, dev, NULL, NULL);
-  along_the_line(fit, ends, end_z, memory, end_dev, c, rho);
+  for (size_t i = 0; i < cells; i++)
+    cubic(dev + 3 * i, lookup->cell + 4 * i);
+}
+
+/* Variances of the cells, and c and phi of the nodes. */
+static void fill_variances(const gpc_gp_fitted *fit, const gpc_memory *memory,
+                           gpc_gp_lookup *lookup) {
+  const size_t cells = lookup->cells, ends = cells + 1;
+  double *c = gpc_get_doubles(memory, ends), *rho = gpc_get_doubles(memory, ends),
+         *z = gpc_get_doubles(memory, ends), *dev = gpc_get_doubles(memory, ends);
+  for (size_t i = 0; i < ends; i++)
+    z[i] = lookup->low + (double)i / lookup->inv_step;
+  along_the_line(fit, ends, z, memory, dev, c, rho);
   for (size_t i = 0; i < cells; i++) {
     double *var = lookup->cell_var + 4 * i;
-    cubic(dev + 3 * i, lookup->cell + 4 * i);
     var[0] = c[i];
     var[1] = c[i + 1] - c[i];
     var[2] = rho[i];
@@ -118,7 +126,7 @@ static void fill_cells(const gpc_gp_fitted *fit, const gpc_memory *memory,
   for (size_t g = 0; g < lookup->nodes; g++) {
     const size_t end = GPC_CELLS_PER_NODE * g;
     lookup->node_c[g] = c[end];
-    lookup->node_phi[g] = end_dev[end] + gpc_prior_smooth(&fit->prior, end_z[end]);
+    lookup->node_phi[g] = dev[end] + gpc_prior_smooth(&fit->prior, z[end]);
   }
   find_residual_free(ends, rho, lookup);
 }
@@ -186,16 +194,22 @@ static gpc_status fill_nodes(const gpc_gp_fitted *fit, const gpc_memory *memory,
   return GPC_OK;
 }
 
-gpc_status gpc_gp_lookup_make(const gpc_gp_fitted *fit, const gpc_memory *memory,
-                              gpc_gp_lookup *lookup) {
+void gpc_gp_lookup_mean(const gpc_gp_fitted *fit, const gpc_memory *memory,
+                        gpc_gp_lookup *lookup) {
   set_sizes(fit, lookup);
   lookup->cell = gpc_get_doubles(memory, 4 * lookup->cells);
+  fill_cells(fit, memory, lookup);
+}
+
+gpc_status gpc_gp_lookup_make(const gpc_gp_fitted *fit, const gpc_memory *memory,
+                              gpc_gp_lookup *lookup) {
+  gpc_gp_lookup_mean(fit, memory, lookup);
   lookup->cell_var = gpc_get_doubles(memory, 4 * lookup->cells);
   lookup->node = gpc_get_doubles(memory, lookup->nodes * lookup->m);
   lookup->node_c = gpc_get_doubles(memory, lookup->nodes);
   lookup->node_phi = gpc_get_doubles(memory, lookup->nodes);
   lookup->node_step = gpc_get_doubles(memory, lookup->nodes);
   lookup->turn = gpc_get_doubles(memory, lookup->m * lookup->m);
-  fill_cells(fit, memory, lookup);
+  fill_variances(fit, memory, lookup);
   return fill_nodes(fit, memory, lookup);
 }

@@ -46,6 +46,10 @@ typedef struct {
 gpc_status gpc_gp_lookup_make(const gpc_gp_fitted *fit, const gpc_memory *memory,
                               gpc_gp_lookup *lookup);
 
+/* The cells of phi alone, for predictions at the posterior mean: no variances, no nodes. */
+void gpc_gp_lookup_mean(const gpc_gp_fitted *fit, const gpc_memory *memory,
+                        gpc_gp_lookup *lookup);
+
 /* Number of cells that a table for this fit will have. */
 size_t gpc_gp_lookup_cells(const gpc_gp_fitted *fit);
 

@@ -98,20 +98,23 @@ static int any(size_t n, const int *x) {
   return 0;
 }
 
-static gpc_status take_tools(const gpc_gp_data *data, const gpc_gp_fitted *fit,
+static gpc_status take_tools(const gpc_gp_data *data, const gpc_gp_fitted *fit, int delta,
                              const gpc_memory *memory, tools *t) {
   const size_t threads = (size_t)data->threads;
-  *t = (tools){
-      .needs_integration = gpc_get_ints(memory, data->n),
-      .block = memory->get(memory->self, threads * sizeof *t->block),
-      .delta = memory->get(memory->self, threads * sizeof *t->delta),
-      .integrate = memory->get(memory->self, threads * sizeof *t->integrate),
-  };
+  *t = (tools){.block = memory->get(memory->self, threads * sizeof *t->block)};
+  for (size_t part = 0; part < threads; part++)
+    gpc_gp_block_take(data->k, delta, memory, t->block + part);
+  if (!delta) {
+    gpc_gp_lookup_mean(fit, memory, &t->lookup);
+    return GPC_OK;
+  }
   const gpc_status status = gpc_gp_lookup_make(fit, memory, &t->lookup);
   if (status != GPC_OK)
     return status;
+  t->needs_integration = gpc_get_ints(memory, data->n);
+  t->delta = memory->get(memory->self, threads * sizeof *t->delta);
+  t->integrate = memory->get(memory->self, threads * sizeof *t->integrate);
   for (size_t part = 0; part < threads; part++) {
-    gpc_gp_block_take(data->k, memory, t->block + part);
     gpc_gp_delta_take(&t->lookup, data->k, memory, t->delta + part);
     t->integrate[part] = gpc_gp_integrate_take(&t->lookup, memory);
   }
@@ -128,7 +131,7 @@ gpc_status gpc_gp_predict(const gpc_gp_data *data, const gpc_gp_fitted *fit,
     return GPC_OK;
   }
   tools t;
-  const gpc_status status = take_tools(data, fit, memory, &t);
+  const gpc_status status = take_tools(data, fit, delta, memory, &t);
   if (status != GPC_OK)
     return status;
   /* one block to each thread first: it tells whether the functions will be needed */

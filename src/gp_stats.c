@@ -7,7 +7,8 @@
 #include <string.h>
 
 size_t gpc_gp_chunks(size_t n, size_t g) {
-  size_t chunks = n / 128 + 1, most = 4000000 / (g * g + 1); /* 32 MB of sums */
+  /* each has sums to be cleared and added up, some hundred kB: that has to be worth it */
+  size_t chunks = n / 256 + 1, most = 4000000 / (g * g + 1); /* 32 MB of sums */
   most = most < 2 ? 2 : most > 16 ? 16 : most;
   return chunks > most ? most : chunks;
 }
@@ -23,10 +24,15 @@ void gpc_gp_stats_carve(size_t g, double *block, gpc_gp_stats *stats) {
 
 GPC_WIDE void gpc_gp_stats_sum(size_t g, size_t chunks, double *block,
                                gpc_gp_stats *stats) {
-  const size_t size = gpc_gp_stats_size(g);
-  for (size_t c = 1; c < chunks; c++)
-    for (size_t i = 0; i < size; i++)
-      block[i] += block[c * size + i];
+  const size_t size = gpc_gp_stats_size(g), vectors = size - g * g;
+  for (size_t c = 1; c < chunks; c++) {
+    const double *other = block + c * size;
+    for (size_t i = 0; i < vectors; i++)
+      block[i] += other[i];
+    for (size_t j = 0; j < g; j++) /* the lower triangle of q */
+      for (size_t i = vectors + j * g + j; i < vectors + (j + 1) * g; i++)
+        block[i] += other[i];
+  }
   stats->loss = block[0];
   stats->extra = block[1];
   memcpy(stats->p, block + 2, (size - 2) * sizeof(double));

@@ -148,12 +148,15 @@ static double look_up(const counting *c, size_t low, double share) {
 /* W += w (sum_k s_k pi_k pi_k' - r r'), r = sum_k s_k pi_k: never indefinite. */
 static void count_row(size_t k, double w, const double *scores, counting *c) {
   const size_t p = c->p;
+  size_t from = p, to = 0; /* knots that the row reaches */
   double top = -INFINITY, total = 0.0;
   for (size_t j = 0; j < k; j++) {
     const double z = scores[j];
     const size_t low = gpc_site_find(p, c->z, z, &c->share[j]);
     c->share[j] = fmin(fmax(c->share[j], 0.0), 1.0);
     c->knot[j] = (int)low;
+    from = low < from ? low : from;
+    to = low + 2 > to ? low + 2 : to;
     c->phi[j] = look_up(c, low, c->share[j]) + gpc_prior_mu(c->prior, z) -
                 gpc_prior_smooth(c->prior, z);
     top = fmax(top, c->phi[j]);
@@ -173,10 +176,14 @@ static void count_row(size_t k, double w, const double *scores, counting *c) {
     c->w[low + p * (low + 1)] += w * s * a * b;
     c->w[low + 1 + p * (low + 1)] += w * s * b * b;
   }
-  for (size_t j = 0; j < p; j++)
-    if (c->row[j] != 0.0)
-      for (size_t q = 0; q < p; q++)
-        c->w[q + p * j] -= w * c->row[q] * c->row[j];
+  for (size_t j = from; j < to; j++) {
+    double *column = c->w + p * j, *row = c->row, x = w * row[j];
+    if (x == 0.0)
+      continue;
+#pragma omp simd
+    for (size_t q = from; q < to; q++)
+      column[q] -= x * row[q];
+  }
 }
 
 /* The old site's W and v at other knots. */

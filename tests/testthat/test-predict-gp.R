@@ -411,3 +411,29 @@ test_that("many unlikely classes together can make an expansion wrong, and are i
   expect_lt(max(abs(suppressWarnings(predict(fit, new)) - exact)), 1e-3)
   expect_gt(max(abs(suppressWarnings(predict(fit, new, approx = "mean")) - exact)), 1e-2)
 })
+
+test_that("a zero that fitting has not seen leaves the other classes where they were", {
+  set.seed(21)
+  z <- matrix(rnorm(400 * 4, sd = 2), 400)
+  p <- exp(z) / rowSums(exp(z))
+  y <- max.col(z / 2 - log(-log(matrix(runif(1600), 400))))
+  far <- function(...) suppressWarnings(predict(...), classes = "gpcalib_warning_extrapolation")
+  new <- rbind(c(0.5, 0.3, 0.2, 0), c(0.5, 0.3, 0.2, 1e-12))
+  for (mean in c("linear", "log")) {
+    fit <- calib_gp(p, y, mean = mean, class_effects = "none")
+    expect_null(fit$floor)
+    expect_equal(fit$least, min(p))
+    got <- far(fit, new)
+    expect_true(all(got > 0)) # never an exact 0
+    # below the square of the smallest seen, at most 1e-8, all is the same
+    expect_equal(got[1, ], got[2, ], tolerance = 1e-12)
+    expect_gt(got[1, 4], 1e-12)
+    # what is exported says the same
+    expect_equal(gp_formula(fit)$floor, min(fit$least, 1e-4)^2)
+    # smaller than seen, but no zero: still told apart
+    low <- far(fit, rbind(c(0.5, 0.3, 0.2 - 1e-5, 1e-5), c(0.5, 0.3, 0.2 - 1e-7, 1e-7)))
+    expect_lt(low[2, 4], 0.5 * low[1, 4])
+  }
+  fit["least"] <- NULL # of an earlier version: as it was
+  expect_lt(far(fit, new)[1, 4], 1e-200)
+})

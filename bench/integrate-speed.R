@@ -16,7 +16,7 @@ both <- function(one, other) {
 }
 
 cases <- expand.grid(truth = c("line", "tanh", "step"), rows = c(100, 1000, 5000), classes = c(2, 10, 100), stringsAsFactors = FALSE)
-cases <- cases[cases$classes < 100 | cases$rows > 100, ]
+cases <- cases[cases$classes < 100 | cases$rows == 1000, ]
 found <- do.call(rbind, lapply(seq_len(nrow(cases)), function(i) {
   case <- cases[i, ]
   set.seed(1)

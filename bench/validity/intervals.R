@@ -2,7 +2,7 @@
 # simulations with known truth (bench/validity/truths.R). Every cell (truth, classes, rows) is a part of its own, kept in
 # .build/intervals/ as it is done, so that a run may be interrupted; delete that folder to begin again. TRUTHS, CLASSES
 # and ROWS choose cells (separated by semicolons), REPEATS says how often, SECONDS after how many seconds to stop. The
-# table of all cells there are goes to bench/results/intervals.md. All of it takes about 20 minutes of one core.
+# table of all cells there are goes to bench/results/intervals.md, and its numbers to vignettes/uncertainty/coverage.csv. All of it takes about 20 minutes of one core.
 
 library(gpcalib)
 source("bench/validity/truths.R")
@@ -98,3 +98,9 @@ writeLines(c(
   "", if (any(own)) c("## Truths on which the priors were tuned", "", table_of(cells[own, ]), "", count(cells[own, ]), ""),
   if (any(!own)) c("## Truths that were kept for the end", "", table_of(cells[!own, ]), "", count(cells[!own, ]))
 ), out_file)
+
+numbers <- data.frame(cells[c("truth", "classes", "rows", "repeats")], held_out = !own, coverage = cells$averaged.coverage,
+  std.error = cells$averaged.error, worst = cells$averaged.worst, all = cells$averaged.all, width = cells$averaged.width,
+  plain = cells$plain.coverage, plain_worst = cells$plain.worst)
+numbers[6:12] <- lapply(numbers[6:12], signif, 3)
+utils::write.csv(numbers, "vignettes/uncertainty/coverage.csv", row.names = FALSE)

@@ -2,7 +2,7 @@
 # simulations with known truth (bench/validity/truths.R). Every cell (truth, classes, rows) is a part of its own, kept in
 # .build/intervals/ as it is done, so that a run may be interrupted; delete that folder to begin again. TRUTHS, CLASSES
 # and ROWS choose cells (separated by semicolons), REPEATS says how often, SECONDS after how many seconds to stop. The
-# table of all cells there are goes to bench/results/intervals.md, and its numbers to vignettes/uncertainty/coverage.csv. All of it takes about 20 minutes of one core.
+# table of all cells there are goes to bench/results/intervals.md, and its numbers to vignettes/uncertainty/coverage.csv. All of it is estimated to take 20 minutes of one core (from the cells measured so far).
 
 library(gpcalib)
 source("bench/validity/truths.R")

@@ -1,4 +1,4 @@
-# Rscript bench/validity/run.R: all simulations of this folder, one after the other; see README.md. About 75 minutes of one core.
+# Rscript bench/validity/run.R: all simulations of this folder, one after the other; see README.md. An estimated 75 minutes of one core.
 
 for (part in c("intervals", "workbench", "comparisons", "monitor")) {
   began <- proc.time()[["elapsed"]]

@@ -178,8 +178,8 @@ if ("process" %in% parts) { # slower: fewer streams
 if ("rank" %in% parts) {
   begin("rank")
   some <- ceiling(streams / 4)
-  add(paste("The package epit (Arnold, Henzi and Ziegel, 2023) is not among the packages that can be installed here, so that its e-value for rank histograms",
-    "was written out from its formula: with two equally likely ranks, which are two classes of probability 1/2, it is the product over the rows of",
+  add(paste("The package epit (Arnold, Henzi and Ziegel, 2023) is not among the packages that can be installed here, so that an e-value for rank histograms",
+    "of its kind was worked out by hand, without its source at hand: with two equally likely ranks, which are two classes of probability 1/2, it is the product over the rows of",
     "2 (1 + number of earlier rows of the same class) / (t + 1). %d streams of %d rows, looked at after every %d."), some, batches * rows, rows)
   add("")
   add("| frequency of class 1 | rank histogram: found, median batches | monitor, offset | monitor, mean | largest difference of the log e-values, offset less rank histogram |")

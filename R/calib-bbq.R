@@ -36,8 +36,8 @@
 #' @return An object of class `c("calib_bbq", "calibrator")` with, beside the fields of every
 #'   calibrator, for every step its upper edge `x` and its value `y`, of which `start[k] + 1` to
 #'   `start[k + 1]` belong to class k (for two classes there is one map, that of the second), and
-#'   `log_evidence`, the logarithm of the mean of the marginal likelihoods, per map. `fixed` names the classes with a
-#'   constant probability. See [predict.calibrator()], [calib_map()] and [calibrator].
+#'   `log_evidence`, the logarithm of the mean of the marginal likelihoods, per map. `fixed` names the
+#'   classes with a constant probability. `points` is what [`update()`][update.calibrator] needs of the calibration rows. See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Naeini, M. P., Cooper, G. F. and Hauskrecht, M. (2015). Obtaining well calibrated probabilities
 #' using Bayesian binning. *Proceedings of AAAI*, 2901-2907.
@@ -59,7 +59,7 @@ calib_bbq <- function(scores, labels, input = c("auto", "probs", "logits"), weig
   fit <- fit_curves(data, ova, 2L, 1L, threads)
   new_calibrator("bbq", data, match.call(),
     converged = TRUE, iterations = 1L, x = fit$x, y = fit$y, start = fit$start,
-    log_evidence = fit$evidence, fixed = ova$fixed
+    log_evidence = fit$evidence, fixed = ova$fixed, points = ova_points(ova$scores, data)
   )
 }
 
@@ -90,4 +90,4 @@ object_fields.calib_bbq <- function(object) {
 }
 
 #' @export
-object_wrong.calib_bbq <- function(object) curve_wrong(object)
+object_wrong.calib_bbq <- function(object) c(curve_wrong(object), points_wrong(object))

@@ -53,7 +53,7 @@
 #'   calibrator, the points of the maps: `x` and `y`, of which `start[k] + 1` to `start[k + 1]`
 #'   belong to class k (for two classes there is one map, that of the second); points that
 #'   change nothing are left out. For Venn-Abers these are the steps of \eqn{p_1}, and `x0`, `y0`, `start0`
-#'   those of \eqn{p_0}. `fixed` names the classes with a constant probability.
+#'   those of \eqn{p_0}. `fixed` names the classes with a constant probability. `points` is what [`update()`][update.calibrator] needs of the calibration rows.
 #'   See [predict.calibrator()], [calib_map()] and [calibrator].
 #' @references
 #' Zadrozny, B. and Elkan, C. (2002). Transforming classifier scores into accurate multiclass
@@ -91,12 +91,12 @@ calib_isotonic <- function(scores, labels, input = c("auto", "probs", "logits"),
     fit <- fit_venn(data, ova)
     return(new_calibrator("isotonic", data, match.call(), converged = TRUE, iterations = 1L,
       interpolate = FALSE, x = fit$x, y = fit$y, start = fit$start, fixed = ova$fixed, x0 = fit$x0,
-      y0 = fit$y0, start0 = fit$start0))
+      y0 = fit$y0, start0 = fit$start0, points = ova_points(ova$scores, data)))
   }
   fit <- fit_curves(data, ova, if (interpolate) 0L else 1L, 1L, threads)
   new_calibrator("isotonic", data, match.call(),
     converged = TRUE, iterations = 1L, interpolate = interpolate, x = fit$x, y = fit$y,
-    start = fit$start, fixed = ova$fixed
+    start = fit$start, fixed = ova$fixed, points = ova_points(ova$scores, data)
   )
 }
 
@@ -139,4 +139,4 @@ object_fields.calib_isotonic <- function(object) {
 }
 
 #' @export
-object_wrong.calib_isotonic <- function(object) c(curve_wrong(object), venn_wrong(object))
+object_wrong.calib_isotonic <- function(object) c(curve_wrong(object), venn_wrong(object), points_wrong(object))

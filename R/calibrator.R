@@ -194,6 +194,7 @@ print.calibrator <- function(x, ...) {
   cat("  ", length(x$classes), " classes, ", format(x$n, big.mark = ","), " calibration rows of ",
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
   cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines), "\n"), sep = "")
+  if (!is.null(x[["auto"]])) cat("  ", say_auto(x), "\n", sep = "")
   if (!x$converged) cat("  not converged\n")
   if (!is.null(x[["off"]])) cat(paste0("  ", say_off(x), "\n"), sep = "")
   invisible(x)

@@ -36,7 +36,7 @@ check_object <- function(object, arg = "object") {
   }
   object <- upgrade_object(object)
   check_fields(object, object_fields(object), arg)
-  wrong <- object_wrong(object)
+  wrong <- c(object_wrong(object), auto_wrong(object))
   if (length(wrong)) stop_object(arg, wrong[1])
   object
 }

@@ -8,14 +8,18 @@ fit_gp <- function(data, mean, spec, floor) {
   scores <- gp_scores(data, mean, floor)
   center <- if (is.null(spec$center)) mean != "log" else spec$center
   if (center && data$input == "logits" && !scores$floored) check_far_down(data)
-  fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
-    gp_settings(data, mean, center, spec, scores$floors), spec$threads)
-  stop_gp(fit, spec, center)
   blocks <- gp_effect_blocks(data, mean, center, spec)
+  rows <- gp_keep_rows(data, center, spec, blocks, !is.null(floor))
+  fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
+    gp_settings(data, mean, center, spec, scores$floors, blocks, is.null(rows)), spec$threads)
+  stop_gp(fit, spec, center)
+  offset_site <- fit$effects$site # of many classes
   fit <- gp_with_effects(fit, data, blocks)
   out <- c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
-    averaged = gp_averaged_part(fit), stream = gp_stream(fit, spec, blocks), shared_changed = fit$changed, tried = any(blocks > 0),
+    averaged = gp_averaged_part(fit),
+    stream = gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, offset_site), shared_changed = fit$changed,
+    tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
@@ -70,7 +74,7 @@ gp_named <- function(hyper) stats::setNames(hyper, c("variance", "lengthscale", 
 
 #' What src/gp_fit.h wants to know; NA: to be estimated
 #' @noRd
-gp_settings <- function(data, mean, center, spec, floors) {
+gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
   held <- function(name, otherwise = NA_real_) {
     if (name %in% names(spec$hyper)) spec$hyper[[name]] else otherwise
   }
@@ -86,15 +90,19 @@ gp_settings <- function(data, mean, center, spec, floors) {
     separated = all(if (is.null(data$weights)) right else right | data$weights == 0),
     arg = data$scan$arg, tol = spec$control$tol, max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,
-    effects = gp_effect_blocks(data, mean, center, spec),
+    effects = blocks,
     effect_variance = c(held("offset"), held("matrix"), held("softmax")),
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
-    many = spec$monotone || length(data$classes) > max(joint_classes, spec$control$matrix_classes),
+    many = gp_many(spec, length(data$classes)),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
-    freeze = TRUE, site = spec$site, effect_site = spec$effect_site, begin_slope = spec$begin_slope,
+    freeze = freeze, site = spec$site, effect_site = spec$effect_site, offset_site = spec$offset_site, begin_slope = spec$begin_slope,
     integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move
   )
 }
+
+#' Are the offsets those of many classes, with a posterior of their own?
+#' @noRd
+gp_many <- function(spec, classes) spec$monotone || classes > max(joint_classes, spec$control$matrix_classes)
 
 # Errors and warnings ---------------------------------------------------------------------
 

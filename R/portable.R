@@ -222,7 +222,7 @@ portable.calib_gp <- function(object) {
 #' Numbers are hexadecimal ("%a"), many in one text: exact on every machine, and quick to read.
 #' @noRd
 portable_object <- function(object) {
-  object$call <- NULL
+  object[c("call", "auto")] <- NULL
   portable_field(unclass(object))
 }
 

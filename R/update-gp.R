@@ -1,22 +1,29 @@
 # New rows for the process: those seen before are a frozen quadratic (src/gp_stream.h), which calib_gp() keeps
 # in the field `stream`.
 
-#' What a fit keeps for later rows: the quadratic of the process alone, that with effects of the classes, where
-#' they were tried, and the hyperparameters that were held. NULL where the effects are too many to be kept.
+#' What a fit keeps for later rows
+#'
+#' The quadratic of the process alone, that with effects of the classes, where they were tried; as long as there are few, the
+#' latest rows themselves; the hyperparameters that were held, and what of gp_control() still matters. NULL where the effects
+#' are too many for a quadratic, and the rows too many to be kept.
 #' @noRd
-gp_stream <- function(fit, spec, blocks) {
-  if (is.null(fit$site)) return(NULL)
-  joint <- any(blocks > 0) && is.null(fit$offsets) && !is.null(fit$effect_site)
-  if (fit$class_effects != "none" && !joint && is.null(fit$offsets)) return(NULL)
-  held <- function(names) {
-    values <- stats::setNames(rep(NA_real_, length(names)), names)
-    known <- intersect(names, names(spec$hyper))
-    values[known] <- spec$hyper[known]
-    values
-  }
-  c(fit$site, list(held = held(c("variance", "lengthscale", "noise", "slope"))),
-    if (joint) list(effects = c(fit$effect_site, list(blocks = unname(blocks), held = held(effect_blocks)))))
+gp_stream <- function(fit, spec, blocks, many, rows, offset_site) {
+  site <- if (is.null(rows)) fit$site else spec$site
+  effect_site <- if (is.null(rows)) fit$effect_site else spec$effect_site
+  if (!is.null(rows)) offset_site <- spec$offset_site
+  joint <- any(blocks > 0) && !many # effects whose posterior is joint with the process
+  if (is.null(rows) && (is.null(site) || joint && is.null(effect_site))) return(NULL)
+  held <- stats::setNames(rep(NA_real_, length(held_names)), held_names)
+  held[names(spec$hyper)] <- spec$hyper
+  control <- spec$control
+  c(site, list(held = held),
+    if (!is.null(effect_site)) list(effects = c(effect_site, list(blocks = unname(blocks)))),
+    if (!is.null(offset_site)) list(offsets = offset_site),
+    if (!is.null(rows)) list(rows = rows), list(control = c(control$matrix_classes, control$softmax_classes,
+      if (is.null(control$buffer)) NA_integer_ else control$buffer)))
 }
+
+held_names <- c("variance", "lengthscale", "noise", "slope", effect_blocks)
 
 #' The quadratics with old rows at (1 - forget) of their weight
 #' @noRd
@@ -36,44 +43,59 @@ forget_effects <- function(effects, forget) {
   effects[c("psi", "effect", "b", "v", "h", "rest")]
 }
 
+forget_offsets <- function(offsets, forget) {
+  if (is.null(offsets)) return(NULL)
+  for (part in c("g", "h")) offsets[[part]] <- (1 - forget) * offsets[[part]]
+  offsets
+}
+
 #' How a fit is to be updated, in the words of calib_gp()
+#'
+#' As long as all rows are there everything is estimated as at first. Later what is frozen says which effects there are.
 #' @noRd
 update_spec <- function(object, data, forget) {
   stream <- object$stream
   held <- c(stream$held, stream$effects$held)
-  spec <- list(class_effects = if (is.null(stream$effects)) "none" else object$effects_asked, monotone = object$monotone,
+  frozen <- !is.null(stream$knots)
+  control <- stream$control
+  spec <- list(class_effects = if (frozen && is.null(stream$effects) && is.null(stream$offsets)) "none" else object$effects_asked, monotone = object$monotone,
     mean = object$mean, center = object$center, covariance = object$covariance,
     inducing = if (!length(object$inducing) %in% c(16, 32, 64)) length(object$inducing), move = FALSE,
-    hyper = held[!is.na(held)], integrate = !is.null(object$averaged), control = gp_control(), threads = data$threads,
+    hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
+    control = if (is.null(control)) gp_control() else {
+      gp_control(matrix_classes = control[1], softmax_classes = control[2], buffer = if (!is.na(control[3])) control[3])
+    })
+  if (object$mean == "identity") spec$hyper <- spec$hyper[names(spec$hyper) != "slope"]
+  if (!frozen) return(spec)
+  c(spec, list(
     blocks = if (!is.null(stream$effects)) stats::setNames(stream$effects$blocks, effect_blocks),
     begin_slope = object$hyper[["slope"]],
     site = if (forget < 1) forget_site(stream, forget),
-    effect_site = if (forget < 1) forget_effects(stream$effects, forget))
-  if (object$mean == "identity") spec$hyper <- spec$hyper[names(spec$hyper) != "slope"]
-  spec
+    effect_site = if (forget < 1) forget_effects(stream$effects, forget),
+    offset_site = if (forget < 1) forget_offsets(stream$offsets, forget)))
 }
 
 #' @export
 update_fit.calib_gp <- function(object, data, forget) {
-  if (is.null(object$stream)) {
-    stop_input("object", if (object$class_effects == "none") {
-      "was fitted by a version that kept nothing for new rows"
-    } else {
-      paste0("has more than ", most_effects, " effects of single classes, of which not enough is kept to take in new rows")
-    }, "Fit it again on all rows, or with class_effects = \"none\".")
-  }
-  counted <- drop_weightless(data)
+  stream <- object$stream
+  if (is.null(stream)) stop_no_stream(object)
+  counted <- drop_weightless(add_kept(stream$rows, drop_weightless(data), forget))
   check_total(counted$weights)
-  fit <- fit_gp(counted, object$mean, update_spec(object, data, forget), object$floor)
-  if (!is.null(object$offsets)) { # of many classes: these stay
+  spec <- update_spec(object, data, forget)
+  given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
+  fit <- fit_gp(counted, object$mean, spec, if (given) object$floor)
+  if (!is.null(stream$knots) && is.null(stream$offsets) && !is.null(object$offsets)) { # of an older version: these stay
     fit$class_effects <- "offset"
     fit$offsets <- object$offsets
   }
+  # what is said of frozen rows, which are not among those of this fit
+  before <- if (is.null(spec$site)) NULL else if (is.null(stream$before)) object[before_parts] else stream$before
   if (object$monotone) {
-    fit$mass <- add_mass(object, fit)
+    if (!is.null(before)) fit$mass <- add_mass(before, fit)
     order <- mono_fit(fit, counted)
     object$order_mass <- order$order_mass
-    object$order_cost <- (1 - forget) * object$order_cost + order$order_cost
+    if (!is.null(before)) before$order_cost <- (1 - forget) * before$order_cost
+    object$order_cost <- order$order_cost + if (is.null(before)) 0 else before$order_cost
     fit$changed <- order$changed
   } else {
     fit <- c(fit, gp_changed(fit, counted))
@@ -86,15 +108,25 @@ update_fit.calib_gp <- function(object, data, forget) {
     object[[name]] <- fit[[name]]
   }
   for (name in c("effects", "offsets", "stream", "averaged")) object[name] <- list(fit[[name]])
-  if (!is.null(fit$floor)) object$floor <- fit$floor
+  if (!is.null(before) && !is.null(fit$stream$rows)) object$stream$before <- before
+  if (!given || !is.null(fit$floor)) object["floor"] <- list(fit$floor)
   if (!is.null(object$least)) object$least <- min(object$least, least_probability(data))
   object$slope_sd <- gp_slope_sd(fit$slope_var, fit$hyper)
-  object$changed <- object$changed + fit$changed
-  object$scores_seen <- add_seen(object$scores_seen, fit$seen)
+  object$changed <- fit$changed + if (is.null(before)) 0L else before$changed
+  object$scores_seen <- if (is.null(before)) fit$seen else add_seen(before$scores_seen, fit$seen)
   object
 }
 
-most_effects <- 400 # as GPC_SITE_EFFECTS in src/gp_stream.h
+before_parts <- c("changed", "scores_seen", "order_mass", "order_cost")
+
+stop_no_stream <- function(object) {
+  stop_input("object", if (object$class_effects == "none") {
+    "was fitted by a version that kept nothing for new rows"
+  } else {
+    paste0("has more than ", most_effects, " effects of single classes and more rows than it can keep, so that not enough is kept ",
+      "to take in new rows")
+  }, "Fit it again on all rows, or with class_effects = \"none\".")
+}
 
 #' Where the projection of an increasing map counts, for old and new rows: old bins count at their middle
 #' @noRd
@@ -135,33 +167,62 @@ add_seen <- function(old, new) {
   new
 }
 
-#' What is wrong with a frozen quadratic: text, or NULL. Fits of older versions and those with effects have none.
+#' What is wrong with a frozen quadratic and with kept rows: text, or NULL. Fits of older versions and those with many effects have neither.
 #' @noRd
 stream_wrong <- function(stream, classes) {
   if (is.null(stream)) return(NULL)
   if (!is.list(stream)) return("is no list")
+  known <- c("knots", "psi", "b", "v", "w", "rest", "held", "effects", "offsets", "rows", "control", "before")
+  if (is.null(names(stream)) || anyDuplicated(names(stream)) || !all(names(stream) %in% known)) return("has other parts")
+  wrong <- rows_wrong(stream$rows, classes)
+  if (length(wrong)) return(wrong)
+  if (is.null(stream$rows) && is.null(stream$knots)) return("has nothing of the old rows")
+  if (length(field_wrong(stream$control, field("integer", 3L, low = 0, na = TRUE, optional = TRUE))) ||
+    anyNA(stream$control[1:2])) return("has limits that are none")
+  wrong <- before_wrong(stream)
+  if (length(wrong)) return(wrong)
+  named <- c(length(effect_blocks), 0) + 4L
+  if (length(field_wrong(stream$held, field("number", NULL, low = 0, high = 1e150, na = TRUE))) ||
+    !any(vapply(named, function(n) identical(names(stream$held), held_names[seq_len(n)]), NA))) {
+    return("has values without their names")
+  }
+  parts <- c("knots", "psi", "b", "v", "w", "rest")
+  if (is.null(stream$knots)) return(if (any(c(parts, "effects", "offsets", "before") %in% names(stream))) "has half of a quadratic")
   size <- length(stream$knots)
-  effects <- stream$effects
-  wrong <- check_parts(stream[names(stream) != "effects"], list(knots = field("number", NULL, low = -1e150, high = 1e150), psi = field("number", size),
+  wrong <- check_parts(stream[intersect(names(stream), parts)], list(knots = field("number", NULL, low = -1e150, high = 1e150), psi = field("number", size),
     b = field("number", size), v = field("number", size), w = field("number", size * (size + 1) / 2),
-    rest = field("number", 4L), held = field("number", 4L, low = 0, high = 1e150, na = TRUE)))
+    rest = field("number", 4L)))
   if (length(wrong)) return(wrong)
   if (size < 2 || size > 40 || any(diff(stream$knots) <= 0)) return("has knots that are not in order")
   if (stream$rest[2] < 0 || stream$rest[3] >= stream$rest[4]) return("does not say of how many rows, or of which range")
-  if (!identical(names(stream$held), c("variance", "lengthscale", "noise", "slope"))) return("has values without their names")
-  if (!is.null(effects)) effect_site_wrong(effects, size, classes)
+  if (!is.null(stream$offsets)) {
+    wrong <- check_parts(stream$offsets, list(at = field("number", classes), g = field("number", classes), h = field("number", classes, low = 0)))
+    if (length(wrong)) return(paste("has offsets that:", wrong))
+  }
+  if (!is.null(stream$effects)) effect_site_wrong(stream$effects, size, classes, length(stream$held) == 4L)
 }
 
-effect_site_wrong <- function(effects, size, classes) {
+before_wrong <- function(stream) {
+  before <- stream$before
+  if (is.null(before)) return(NULL)
+  if (!is.list(before) || !identical(names(before), before_parts)) return("says nothing of the frozen rows")
+  wrong <- check_parts(before[c("changed", "order_mass", "order_cost")], list(changed = field("whole", low = 0),
+    order_mass = field("number", mass_bins + 2L, low = 0, optional = TRUE), order_cost = field("number", optional = TRUE)))
+  if (length(wrong)) return(wrong)
+  wrong <- seen_wrong(before$scores_seen)
+  if (length(wrong)) paste0("has scores seen that ", wrong)
+}
+
+effect_site_wrong <- function(effects, size, classes, old) {
   if (!is.list(effects)) return("has effects that are no list")
   count <- length(effects$effect)
   all <- size + count
-  wrong <- check_parts(effects, list(psi = field("number", size), effect = field("number", NULL), b = field("number", all),
+  wrong <- check_parts(effects, c(list(psi = field("number", size), effect = field("number", NULL), b = field("number", all),
     v = field("number", size), h = field("number", all * (all + 1) / 2), rest = field("number", 5L),
-    blocks = field("integer", 3L, low = 0, high = 1), held = field("number", 3L, low = 0, high = 1e150, na = TRUE)))
+    blocks = field("integer", 3L, low = 0, high = 1)),
+    if (old) list(held = field("number", 3L, low = 0, high = 1e150, na = TRUE))))
   if (length(wrong)) return(paste("has effects that:", wrong))
-  each <- sum(effects$blocks * c(1, if (classes == 2) 1:0 else rep(classes - 1, 2)))
-  if (count != classes * each || count > most_effects) return("has effects of other classes")
+  if (count != count_effects(effects$blocks, classes) || count > most_effects) return("has effects of other classes")
   if (any(effects$rest[1:2] <= 0) || effects$rest[3] > effects$rest[4]) return("has effects on scales out of range")
-  if (!identical(names(effects$held), effect_blocks)) "has effects with values without their names"
+  if (old && !identical(names(effects$held), effect_blocks)) "has effects with values without their names"
 }

@@ -13,22 +13,42 @@
 #'   classes): the log-likelihood of the old rows is replaced by
 #'   its expansion to second order at the old estimate, a Gaussian prior for the new one (Laplace's
 #'   approximation). For many rows that is as good as a new fit. Platt's and beta calibration have raw targets for the new rows.
-#' * [calib_gp()]: the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to 40 fixed scores
+#' * [calib_gp()]: as long as all rows are still in the object (see below), the update is the fit of all rows, floor for zeros and
+#'   all. After that the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to 40 fixed scores
 #'   and of the effects of the classes (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. Hyperparameters, slope, inducing inputs
 #'   and effects are estimated anew with every batch, effects may appear or vanish, and the range of the scores may grow. What stays is the `floor`
-#'   for zeros and the scale on which effects are measured. The posterior is that of the optimum: `integrate` has no effect. With effects
-#'   that are large, which the first rows did not show, an updated fit remains somewhat behind a new fit of all rows (see
-#'   `bench/results/stream.md` in the sources); start with a few hundred rows if possible.
-#' * Offsets of more than 26 classes stay as they were fitted; the map that the classes share is updated. Fits with more than 400
-#'   effects of single classes (matrix effects of more than 20 classes) cannot be updated.
+#'   for zeros and the scale on which effects are measured.
+#'   Fits with more than 400 effects of single classes (matrix effects of more than 20 classes) have no such quadratic: they
+#'   can be updated up to 5000 rows in all.
 #' * A fit with `monotone = TRUE` keeps its guarantee. `order_cost` adds up over the batches.
-#' * [calib_isotonic()], [calib_bbq()] and [calib_cv()] cannot be updated, and say so. Fit those again on old and new rows.
+#' * [calib_isotonic()] and [calib_bbq()] keep, for every class, the scores with the number of rows and of events at each of them, up to 4000
+#'   scores in all classes together (at least 50 and at most 1000 per class). Until there are more, the update is the fit of all rows, to the last
+#'   digit; then neighbouring scores are pooled into blocks of about equal numbers of rows. Fits of more than 100,000 scores
+#'   (rows times classes; two classes count as one) keep nothing, so that they stay as fast and small as they are.
+#' * [calib_cv()] cannot be updated, and says so.
+#'
+#' # Calibration rows in the object
+#' A quadratic is as good as the fit about which it is expanded, and that of a few rows is not good: effects that the first batch did
+#' not show would be held back for ever. [calib_gp()] therefore keeps its first rows (scores in single precision, labels,
+#' weights) as long as they are few: up to 500 rows, with effects of the classes 100 for each effect and up to 2000, not more than take 32 kB or the
+#' room of the quadratic that would replace them. A fit of more rows keeps none. When updates bring more, all are frozen
+#' and removed, and rows are kept again from the next batch on. So an object, and a file that it is saved to, may hold calibration rows. With
+#' `calib_gp(control = gp_control(buffer = 0))` it never does, and the size of the buffer can be set there; then the
+#' updated fit may remain behind a fit of all rows where effects of the classes are large (by up to .02 in log loss in our
+#' measurements, against less than .002 with the buffer: `bench/results/stream.md` in the sources). The same holds for the scores that isotonic calibration and BBQ keep; those
+#' have no switch.
+#'
+#' # Forgetting
+#' `forget = "auto"` runs updates with `forget` = 0, .05, .2 and .5 side by side and uses the one that forecast the last batches
+#' best, each batch before it was taken in; losses count .8 as much after every batch. The object holds all four, so that it is four
+#' times as large and an update takes four times as long. A later update with a number goes on from the one in use. Without a change of the classifier or the population
+#' it costs little, after a change it is much better than remembering everything (`bench/results/stream-drift.md`).
 #'
 #' @param object A calibrator.
 #' @param scores,labels,weights The new rows, as in fitting: the same classes, the same kind of scores. A single
 #'   row will do. A batch with new classes, other columns or missing values is refused as a whole.
 #' @param forget By which share the old rows lose weight, from 0 to 1: with 0.1 a row counts .9 after one batch
-#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count.
+#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: what has been best so far.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return The calibrator, with the new rows taken in. `nobs()` counts all rows ever seen.
@@ -48,10 +68,13 @@
 update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0, ..., threads = 1) {
   check_dots_empty(...)
   object <- check_object(object)
-  forget <- check_number(forget, "forget", 0, 1)
+  auto <- identical(forget, "auto")
+  if (!auto) forget <- check_forget(forget)
   threads <- check_threads(threads)
   if (missing(scores)) stop_input("scores", "is missing", "Give the scores of the new rows.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  if (auto) return(update_auto(object, scores, labels, weights, threads))
+  object["auto"] <- NULL
   data <- check_batch(object, scores, labels, weights, threads)
   new <- update_fit(object, data, forget)
   counts <- class_weights(data$labels, data$weights, length(data$classes))
@@ -63,6 +86,11 @@ update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0
   new$seen_weight <- (1 - forget) * old_weight(object) + sum(counts)
   new[c("off", "row_loss")] <- list(NULL)
   new
+}
+
+check_forget <- function(forget) {
+  if (is.character(forget)) stop_input("forget", "must be \"auto\" or a number from 0 to 1", say_given(forget))
+  check_number(forget, "forget", 0, 1)
 }
 
 #' Counts that may pass the largest integer

@@ -1,64 +1,107 @@
-# Rscript bench/stream.R [ORDERS] [SET ...]: update() of calib_gp() batch by batch against fits of all rows so far: log loss on
-# held-out rows at batches 5, 10, 15 and 20 of 100 rows, how far orders of the batches are apart, and the time of an
-# update as a share of that of the fit of all rows; default fits and class_effects = "none". Batches of 50 and 200 with
-# GPCALIB_BATCH. Data as bench/gp-data.R. What is through is kept in bench/results/stream.csv; results in bench/results/stream.md.
+# Rscript bench/stream.R [PLAN] [SET ...]: update() of calib_gp() batch by batch against fits of all rows so far. PLAN is one of
+#   short   2000 rows in batches of 100, 50 and 200 (GPCALIB_BATCH: one of them), five orders (GPCALIB_ORDERS)
+#   long    up to 6000 rows in batches of 200, where many rows are frozen by the end, two orders
+#   frozen  as short, batches of 100, with buffer = 0: no rows are kept, every batch is frozen at once; one order
+#   report  only writes bench/results/stream.md again
+# Log loss of held-out rows from the fifth batch on, at some batches; how far the orders of the batches are apart; the time of an
+# update as a share of that of the fit of all rows. Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
+# 1000). What is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
 
 library(gpcalib)
 words <- commandArgs(TRUE)
-orders <- as.integer(c(words, 5)[1])
+plan <- c(words, "report")[1]
 folder <- Sys.getenv("GPCALIB_DATA", "../shared/data")
-size <- as.integer(Sys.getenv("GPCALIB_BATCH", "100"))
+orders <- as.integer(Sys.getenv("GPCALIB_ORDERS", "5"))
 kept <- "bench/results/stream.csv"
-sets <- if (length(words) > 1) words[-1] else c("cifar10_wrn16_4", "imdb", "hpc_cv", "kitti7_randomforest", "mnist_randomforest", "nba538",
-  "satellite_lda", "newsgroups20")
+probs_of <- file.path(Sys.getenv("BUILD", ".build"), "stream") # predictions of the first order, to compare the others with
+sets <- if (length(words) > 1) words[-1] else c("cifar100_wrn16_4", "cifar10_wrn16_4", "cifar100_resnet50_test", "cifar10_resnet50_test",
+  "cifar10_densenet40_test", "cifar10_vgg16", "newsgroups20", "imdb", "hpc_cv", "soccer538", "nba538", "imagenet_resnet34_top1",
+  "nextword_k1000", "kitti7_randomforest", "kitti7_nn", "kitti2_adaboost", "kitti2_xgboost", "mnist_adaboost", "mnist_randomforest",
+  "wachurn_rf_down", "credit_gbm_down", "satellite_lda", "letter_qda")
 
-run <- function(name, effects, order_number) {
+run <- function(plan, name, size, order_number) {
   d <- readRDS(file.path(folder, paste0(name, ".rds")))
   labels <- factor(d$labels, levels = seq_len(ncol(d$scores)))
   set.seed(17)
   rows <- sample(nrow(d$scores))
-  n <- min(2000, 200 * (length(rows) %/% 400))
+  n <- if (plan == "long") min(6000, 1000 * ((length(rows) - 1500) %/% 1000)) else min(2000, 200 * (length(rows) %/% 400))
+  if (n < if (plan == "long") 3000 else 1000) return(NULL)
   test <- utils::head(rows[-seq_len(n)], 4000)
-  loss <- function(fit) log_loss(suppressWarnings(predict(fit, d$scores[test, ])), labels[test])
-  fit_rows <- function(r) suppressWarnings(calib_gp(d$scores[r, ], labels[r], class_effects = effects, integrate = FALSE))
+  forecast <- function(fit) suppressWarnings(predict(fit, d$scores[test, ]))
+  fit_rows <- function(r) {
+    suppressWarnings(calib_gp(d$scores[r, ], labels[r], integrate = FALSE, control = gp_control(buffer = if (plan == "frozen") 0)))
+  }
   set.seed(order_number)
   order <- if (order_number == 1) rows[seq_len(n)] else sample(rows[seq_len(n)])
+  at <- if (plan == "long") seq(1000, n, by = 1000) else unique(sort(c(5 * size, seq(500, n, by = 500), n)))
+  at <- at[at %% size == 0 & at >= 5 * size]
   fit <- fit_rows(order[seq_len(size)])
-  took <- 0
+  took <- NULL
   out <- NULL
   for (b in 2:(n / size)) {
     r <- order[size * (b - 1) + seq_len(size)]
-    took <- took + system.time(fit <- suppressWarnings(update(fit, d$scores[r, ], labels[r])))[["user.self"]]
-    if ((size * b) %% 500 == 0 && b >= 5 || b == n / size) {
+    took <- c(took, system.time(fit <- suppressWarnings(update(fit, d$scores[r, ], labels[r])))[["user.self"]])
+    if ((size * b) %in% at) {
       time <- system.time(whole <- fit_rows(order[seq_len(size * b)]))[["user.self"]]
-      out <- rbind(out, data.frame(rows = size * b, stream = loss(fit), all = loss(whole), ratio = took / (b - 1) / time))
+      p <- forecast(fit)
+      q <- forecast(whole)
+      out <- rbind(out, data.frame(rows = size * b, stream = log_loss(p, labels[test]), all = log_loss(q, labels[test]), apart = max(abs(p - q)),
+        update = mean(utils::tail(took, 5)), fit = time, bytes = as.numeric(object.size(fit))))
     }
   }
-  cbind(data = name, effects = effects, batch = size, order = order_number, out, last = loss(fit_rows(r)))
+  file <- file.path(probs_of, paste0(plan, "-", name, "-", size, ".rds"))
+  if (order_number == 1) saveRDS(p, file)
+  first <- if (file.exists(file)) readRDS(file)
+  cbind(plan = plan, data = name, batch = size, order = order_number, out, last = log_loss(forecast(fit_rows(r)), labels[test]),
+    other = if (is.null(first)) NA else mean(abs(first - p)) * ncol(p) / 2, most = if (is.null(first)) NA else max(abs(first - p)))
 }
 
 found <- if (file.exists(kept)) utils::read.csv(kept)
-for (name in sets) for (effects in c("auto", "none")) for (o in seq_len(orders)) {
-  if (any(found$data == name & found$effects == effects & found$order == o & found$batch == size)) next
-  new <- run(name, effects, o)
-  new[c("stream", "all", "ratio", "last")] <- lapply(new[c("stream", "all", "ratio", "last")], signif, 6)
-  found <- rbind(found, new)
-  utils::write.csv(found, kept, row.names = FALSE, quote = FALSE)
+if (plan != "report") {
+  dir.create(probs_of, recursive = TRUE, showWarnings = FALSE)
+  sizes <- if (plan == "short") as.integer(strsplit(Sys.getenv("GPCALIB_BATCH", "100 200 50"), " ")[[1]]) else if (plan == "long") 200 else 100
+  for (size in sizes) for (o in seq_len(c(short = orders, long = min(orders, 2), frozen = 1)[[plan]])) for (name in sets) {
+    if (plan == "frozen" && name == "letter_qda") next # has too many effects for a quadratic
+    if (any(found$plan == plan & found$data == name & found$order == o & found$batch == size)) next
+    new <- run(plan, name, size, o)
+    if (is.null(new)) next
+    numbers <- vapply(new, is.double, NA)
+    new[numbers] <- lapply(new[numbers], signif, 6)
+    found <- rbind(found, new)
+    utils::write.csv(found, kept, row.names = FALSE, quote = FALSE)
+    cat(plan, name, size, o, sprintf("%+.4f", max(new$stream - new$all)), "\n")
+  }
 }
 
 say <- function(x) sprintf("%+.4f", x)
-lines <- c("| data | effects | batch | orders | log loss of the fit of all rows | streaming less that: mean, 500 rows | all rows | largest | last batch alone, less it | orders apart | update / fit of all (time) |",
-  paste0("|", strrep("---|", 11)))
-for (part in split(found, list(found$data, found$effects, found$batch), drop = TRUE)) {
-  gap <- part$stream - part$all
-  end <- part$rows == max(part$rows)
-  lines <- c(lines, sprintf("| %s | %s | %d | %d | %.4f | %s | %s | %s | %s | %.4f | %.2f |", part$data[1], part$effects[1], part$batch[1],
-    length(unique(part$order)), mean(part$all[end]), if (any(part$rows == 500)) say(mean(gap[part$rows == 500])) else "-",
-    say(mean(gap[end])), say(max(gap)), say(mean((part$last - part$all)[end])), diff(range(part$stream[end])), mean(part$ratio[end])))
+table_of <- function(plan) {
+  lines <- c("| data | batch | orders | log loss of the fit of all rows | streaming less that, mean at the end | largest at any checkpoint | last batch alone, less it | orders apart: log loss | mean change of a row's probabilities | largest | update / fit of all (time, at the end) | bytes |",
+    paste0("|", strrep("---|", 12)))
+  own <- found[found$plan == plan, ]
+  for (part in split(own, list(own$batch, own$data), drop = TRUE)) {
+    gap <- part$stream - part$all
+    end <- part$rows == max(part$rows)
+    lines <- c(lines, sprintf("| %s | %d | %d | %.4f | %s | %s | %s | %.4f | %.4f | %.3f | %.2f | %.0f |", part$data[1], part$batch[1],
+      length(unique(part$order)), mean(part$all[end]), say(mean(gap[end])), say(max(gap)), say(mean((part$last - part$all)[end])),
+      diff(range(part$stream[end])), max(part$other), max(part$most), mean(part$update[end]) / mean(part$fit[end]), max(part$bytes)))
+  }
+  if (nrow(own)) lines else "Not run."
+}
+summary_of <- function(plan) {
+  own <- found[found$plan == plan, ]
+  if (!nrow(own)) return("")
+  gap <- own$stream - own$all
+  over <- unique(own$data[gap > 0.002])
+  sprintf("%d comparisons: streaming less the fit of all rows in the mean %s, largest %s; more than .002 in %d of them%s.", nrow(own),
+    say(mean(gap)), say(max(gap)), sum(gap > 0.002), if (length(over)) paste0(" (", paste(over, collapse = ", "), ")") else "")
 }
 writeLines(c("# Streaming against fits of all rows", "", sprintf(
-  "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE) with its default effects (auto) and without (none).", Sys.Date(), getRversion()),
-  "The first batch is fitted, the others are taken in by update(). From 500 rows on.", "", lines, "", paste(
-  "The aim is .002. Where effects of the classes are large, quadratics of early, uncertain fits resist their growth (satellite_lda, kitti7_randomforest);",
-  "with zeros the floor of the first batch stays (hpc_cv, newsgroups20; the latter was not run again: before, without effects, it was up to .022 behind).")),
-  "bench/results/stream.md")
+  "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE) and its defaults. The first batch is fitted, the others are", Sys.Date(), getRversion()),
+  "taken in by update(); compared with fits of all rows so far on held-out rows at the fifth batch and at every 500 rows (long: 1000) after it.",
+  "The change of a row's probabilities between orders is half the sum of absolute differences. The aim is .002.", "",
+  "## 2000 rows, with the default buffer of rows", "", summary_of("short"), "", table_of("short"), "",
+  "## Up to 6000 rows: many rows are frozen at the end", "", summary_of("long"), "", table_of("long"), "",
+  "## 2000 rows, no rows kept (`gp_control(buffer = 0)`)", "", summary_of("frozen"), "", table_of("frozen"), "",
+  "Without rows, quadratics of early, uncertain fits resist the growth of effects of the classes, and the floor for zeros stays that",
+  "of the first batch: that is why rows are kept until they are many. Fits with more than 400 effects (letter_qda) have no quadratic: they are",
+  "updated as long as their rows can be kept."), "bench/results/stream.md")

@@ -194,7 +194,8 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
     return GPC_OK;
   f->result->tried = 1;
   if (s->many) {
-    const gpc_offsets_settings how = {.variance = s->effect_variance[GPC_OFFSET],
+    const gpc_offsets_settings how = {.site = s->offsets_site,
+                                      .variance = s->effect_variance[GPC_OFFSET],
                                       .least_score = s->least_score,
                                       .tol = fmax(1e-2, s->tol),
                                       .max_passes = s->max_passes,

@@ -38,6 +38,7 @@ typedef struct {
   int many;                           /* offsets only, of many classes: gp_offsets.h */
   double least_score;                 /* gp_offsets.h */
   const gpc_joint_site *effect_site;  /* rows seen before, with the effects, or NULL */
+  const gpc_offsets_site *offsets_site; /* the same, of offsets of many classes */
   const gpc_site *site;               /* the same for the process alone ... */
   double begin_slope;                 /* ... and the slope that they had */
   int freeze;                         /* is the data term to be frozen, for later rows? */

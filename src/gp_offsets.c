@@ -18,6 +18,7 @@
 typedef struct {
   const gpc_gp_data *data;
   const gpc_memory *memory;
+  const gpc_offsets_site *site;
   size_t n, k;
   double *phi;                       /* [n x k] of the process */
   double *pi;                        /* [n x k] of the last pass */
@@ -100,6 +101,18 @@ static void squares(const offsets *o, size_t first, size_t rows, double *all) {
   }
 }
 
+/* What rows seen before add to a pass, eq. (O5): their curvature is diagonal. */
+static void add_site(offsets *o) {
+  const gpc_offsets_site *site = o->site;
+  for (size_t j = 0; j < o->k; j++) {
+    const double d = o->b[j] - site->b[j], h = site->h[j];
+    o->fit += site->g[j] * d - 0.5 * h * (d * d + o->var[j]);
+    o->g[j] += site->g[j] - h * d;
+    o->h[j] += h;
+    o->mass[j] += h;
+  }
+}
+
 /* One pass: pi, fit, g, h and mass at b and var. */
 static void visit(offsets *o, int tilted) {
   const gpc_gp_data *data = o->data;
@@ -134,6 +147,8 @@ static void visit(offsets *o, int tilted) {
       o->h[j] += spread;
     }
   }
+  if (o->site)
+    add_site(o);
 }
 
 /* out := H v = diag(mass) v - sum_n w_n pi_n (pi_n'v). */
@@ -302,6 +317,10 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
   offsets o;
   memset(result, 0, sizeof *result);
   begin(visitor, from, &o);
+  o.site = settings->site;
+  result->at = o.b;
+  result->g = o.g;
+  result->h = o.h;
   visit(&o, 0);
   result->passes = 1;
   result->none = result->elbo = o.fit;
@@ -328,6 +347,7 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
     if (value < before - settings->tol) { /* no step leads up: the last point stands */
       memcpy(o.b, o.old_b, o.k * sizeof(double));
       memcpy(o.var, o.old_var, o.k * sizeof(double));
+      visit(&o, 1);
       result->converged = 1;
       break;
     }

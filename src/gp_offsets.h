@@ -12,11 +12,19 @@
 
 #include "gp_visit.h"
 
+/* Rows seen before, as a quadratic of the offsets with a diagonal curvature about b:
+ * g'd - 1/2 sum_k h_k d_k^2, d = b_now - b, eq. (O5). The process has changed since; that
+ * is neglected. */
 typedef struct {
-  double variance;  /* tau^2 held; NAN: estimated */
+  const double *b, *g, *h; /* [k] */
+} gpc_offsets_site;
+
+typedef struct {
+  const gpc_offsets_site *site; /* or NULL */
+  double variance;              /* tau^2 held; NAN: estimated */
   double least_score; /* of the score test: with less there are no offsets; -INFINITY:
                          there are, whatever it says */
-  double tol;       /* nats */
+  double tol;         /* nats */
   int max_passes;
   gpc_poll poll;
   void *poll_data;
@@ -25,6 +33,8 @@ typedef struct {
 typedef struct {
   int kept;
   double *mean, *var; /* [k] */
+  double *g, *h;      /* [k] gradient and curvature of all rows at `at`: the next site */
+  double *at;         /* [k] the last b, kept or not */
   double tau;
   double elbo, none; /* of the process at its mean, with and without offsets */
   double score;      /* sum_k (g_k^2 - h_k) / sqrt(2 sum_k h_k^2) at b = 0: 0 if they are

@@ -71,6 +71,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.least_score = number(list, "least_score");
   s.freeze = flag(list, "freeze");
   s.site = r_site(r_element_or_null(list, "site"));
+  s.offsets_site = r_offsets_site(r_element_or_null(list, "offset_site"), k);
   if (s.site) {
     s.begin_slope = number(list, "begin_slope");
     s.effect_site = r_joint_site(r_element_or_null(list, "effect_site"), s.site->p, k);
@@ -160,8 +161,9 @@ static SEXP pack_effects(const gpc_effects_result *r) {
 /* Offsets of many classes likewise. */
 static SEXP pack_offsets(const gpc_offsets_result *r, size_t k) {
   static const char *names[] = {"kept", "elbo", "none", "passes", "converged",
-                                "mean", "var",  "tau",  "score",  ""};
+                                "mean", "var",  "tau",  "score",  "site", ""};
   SEXP out = PROTECT(r_named_list(names));
+  put(out, names, "site", r_pack_offsets_site(r, k));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
   put(out, names, "none", Rf_ScalarReal(r->none));

@@ -63,6 +63,17 @@ const gpc_joint_site *r_joint_site(SEXP list, size_t p, size_t k) {
   return site;
 }
 
+const gpc_offsets_site *r_offsets_site(SEXP list, size_t k) {
+  if (Rf_isNull(list))
+    return NULL;
+  const R_xlen_t n = (R_xlen_t)k;
+  gpc_offsets_site *site = (gpc_offsets_site *)R_alloc(1, sizeof *site);
+  *site = (gpc_offsets_site){.b = r_doubles(r_element(list, "at"), "at", n),
+                             .g = r_doubles(r_element(list, "g"), "g", n),
+                             .h = r_doubles(r_element(list, "h"), "h", n)};
+  return site;
+}
+
 static void put_vector(SEXP list, int at, size_t n, const double *x) {
   SET_VECTOR_ELT(list, at, Rf_allocVector(REALSXP, (R_xlen_t)n));
   memcpy(REAL(VECTOR_ELT(list, at)), x, n * sizeof(double));
@@ -87,6 +98,16 @@ SEXP r_pack_joint_site(const gpc_joint_site *site) {
   put_vector(out, 3, site->p, site->v);
   put_lower(out, 4, site->p + site->e, site->h);
   put_vector(out, 5, 5, rest);
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_pack_offsets_site(const gpc_offsets_result *offsets, size_t k) {
+  static const char *names[] = {"at", "g", "h", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  put_vector(out, 0, k, offsets->at);
+  put_vector(out, 1, k, offsets->g);
+  put_vector(out, 2, k, offsets->h);
   UNPROTECT(1);
   return out;
 }

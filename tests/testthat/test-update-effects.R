@@ -1,4 +1,6 @@
-# New rows for fits of the process with effects of the classes.
+# New rows for fits of the process with effects of the classes, where the old ones are a quadratic.
+
+frozen_gp <- function(...) suppressWarnings(calib_gp(..., control = gp_control(buffer = 0)))
 
 lower <- function(packed) {
   size <- (sqrt(8 * length(packed) + 1) - 1) / 2
@@ -10,7 +12,7 @@ lower <- function(packed) {
 test_that("what is kept is the gradient and the curvature of the rows at the optimum", {
   for (k in c(2, 4)) {
     d <- with_seed(20 + k, mixed_data(300, k))
-    fit <- suppressWarnings(calib_gp(d$scores, d$labels, class_effects = "matrix", integrate = FALSE))
+    fit <- frozen_gp(d$scores, d$labels, class_effects = "matrix", integrate = FALSE)
     site <- fit$stream$effects
     tau <- rep(rep(fit$effects$sd, fit$effects$count[fit$effects$count > 0]), k)
     knots <- length(fit$stream$knots)
@@ -30,13 +32,13 @@ test_that("what is kept is the gradient and the curvature of the rows at the opt
 test_that("batch by batch is as good as a fit of all rows, from the default on", {
   for (k in c(2, 4)) {
     d <- with_seed(30 + k, mixed_data(3000, k))
-    one <- suppressWarnings(calib_gp(d$scores[1:200, ], d$labels[1:200]))
+    one <- frozen_gp(d$scores[1:200, ], d$labels[1:200])
     fit <- one
     for (b in 2:5) {
       rows <- 200 * (b - 1) + 1:200
       fit <- suppressWarnings(update(fit, d$scores[rows, ], d$labels[rows]))
     }
-    whole <- suppressWarnings(calib_gp(d$scores[1:1000, ], d$labels[1:1000], integrate = FALSE))
+    whole <- frozen_gp(d$scores[1:1000, ], d$labels[1:1000], integrate = FALSE)
     loss <- function(object) suppressWarnings(log_loss(predict(object, d$scores[1001:3000, ]), d$labels[1001:3000]))
     expect_lt(loss(fit) - loss(whole), 0.002)
     expect_gt(loss(one) - loss(whole), 0.005) # the first rows alone are not enough
@@ -57,7 +59,7 @@ test_that("batch by batch is as good as a fit of all rows, from the default on",
 test_that("effects can appear and go, forgetting follows a change, forgetting all is a new fit", {
   d <- with_seed(41, mixed_data(1200, 3, w = 0, b = 2))
   plain <- with_seed(42, mixed_data(1200, 3, w = 0, b = 0))
-  fit <- suppressWarnings(calib_gp(plain$scores[1:60, ], plain$labels[1:60]))
+  fit <- frozen_gp(plain$scores[1:60, ], plain$labels[1:60])
   for (b in 1:4) fit <- suppressWarnings(update(fit, d$scores[200 * (b - 1) + 1:200, ], d$labels[200 * (b - 1) + 1:200]))
   expect_false(fit$class_effects == "none")
   favoured <- fit$effects$effect[1, ]
@@ -70,14 +72,14 @@ test_that("effects can appear and go, forgetting follows a change, forgetting al
     new
   }
   expect_lt(loss(follow(0.7)), loss(follow(0)) - 0.01)
-  alone <- suppressWarnings(calib_gp(plain$scores[1:200, ], plain$labels[1:200], integrate = FALSE))
+  alone <- frozen_gp(plain$scores[1:200, ], plain$labels[1:200], integrate = FALSE)
   new <- suppressWarnings(update(fit, plain$scores[1:200, ], plain$labels[1:200], forget = 1))
   expect_equal(predict(new, plain$scores[1:20, ]), predict(alone, plain$scores[1:20, ]), tolerance = 1e-6)
 })
 
 test_that("a fit asked for offsets stays one, held variances stay held, single rows and flat rows will do", {
   d <- with_seed(43, mixed_data(400, 3))
-  fit <- suppressWarnings(calib_gp(d$scores[1:200, ], d$labels[1:200], class_effects = "offset", hyper = c(offset = 0.04)))
+  fit <- frozen_gp(d$scores[1:200, ], d$labels[1:200], class_effects = "offset", hyper = c(offset = 0.04))
   new <- suppressWarnings(update(fit, d$scores[201:400, ], d$labels[201:400]))
   expect_identical(new$class_effects, "offset")
   expect_equal(unname(new$effects$sd), 0.2)
@@ -92,16 +94,43 @@ test_that("a fit asked for offsets stays one, held variances stay held, single r
   expect_equal(predict(twice, d$scores), predict(heavy, d$scores), tolerance = 1e-4)
 })
 
-test_that("offsets of many classes stay, the map they share goes on; fits that keep the order go on keeping it", {
-  d <- with_seed(44, mixed_data(600, 30))
-  fit <- suppressWarnings(calib_gp(d$scores[1:300, ], d$labels[1:300], class_effects = "offset"))
-  new <- suppressWarnings(update(fit, d$scores[301:600, ], d$labels[301:600]))
-  expect_identical(new$offsets, fit$offsets)
-  expect_false(identical(new$q_mean, fit$q_mean))
+test_that("offsets of many classes are estimated anew with every batch", {
+  d <- with_seed(44, mixed_data(1800, 30, w = 0, b = 1))
+  fit <- frozen_gp(d$scores[1:300, ], d$labels[1:300], class_effects = "offset")
+  # what is kept of them, by hand: residuals and sum of p (1 - p) at the map and offsets of the fit
+  expect_equal(fit$stream$offsets$at, unname(fit$offsets$mean))
+  f <- matrix(latent(fit, as.vector(d$scores[1:300, ] - rowMeans(d$scores[1:300, ])))$mean, 300) + rep(fit$offsets$mean, each = 300)
+  s <- oracle_softmax(f)
+  expect_equal(fit$stream$offsets$g, as.vector(tabulate(d$labels[1:300], 30) - colSums(s)), tolerance = 0.1)
+  expect_equal(fit$stream$offsets$h, colSums(s * (1 - s)), tolerance = 0.05)
+  new <- fit
+  for (b in 1:4) new <- suppressWarnings(update(new, d$scores[300 * b + 1:300, ], d$labels[300 * b + 1:300]))
+  whole <- frozen_gp(d$scores[1:1500, ], d$labels[1:1500], class_effects = "offset", integrate = FALSE)
+  expect_gt(stats::cor(new$offsets$mean, whole$offsets$mean), 0.98)
+  expect_gt(stats::cor(new$offsets$mean, whole$offsets$mean), stats::cor(fit$offsets$mean, whole$offsets$mean) + 0.05)
+  expect_equal(new$offsets$var, whole$offsets$var, tolerance = 0.2)
+  loss <- function(object) log_loss(suppressWarnings(predict(object, d$scores[1501:1800, ])), d$labels[1501:1800])
+  expect_lt(loss(new) - loss(whole), 0.003)
+  # forgetting everything is a new fit
+  alone <- frozen_gp(d$scores[301:600, ], d$labels[301:600], class_effects = "offset", integrate = FALSE)
+  expect_equal(suppressWarnings(update(fit, d$scores[301:600, ], d$labels[301:600], forget = 1))$offsets$mean, alone$offsets$mean,
+    tolerance = 1e-6)
+  # a fit of an older version, which kept nothing of them: they stay
+  old <- fit
+  old$stream$offsets <- NULL
+  expect_identical(suppressWarnings(update(old, d$scores[301:600, ], d$labels[301:600]))$offsets, fit$offsets)
+  for (part in names(fit$stream$offsets)) for (value in list(NULL, "x", NA, c(2, 1))) {
+    broken <- fit
+    broken$stream$offsets[part] <- list(value)
+    expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
+  }
+})
+
+test_that("fits that keep the order go on keeping it", {
   d <- with_seed(45, mixed_data(900, 3, w = 0, b = 0))
-  fit <- suppressWarnings(calib_gp(d$scores[1:300, ], d$labels[1:300], monotone = TRUE))
+  fit <- frozen_gp(d$scores[1:300, ], d$labels[1:300], monotone = TRUE)
   new <- suppressWarnings(update(fit, d$scores[301:600, ], d$labels[301:600]))
-  whole <- suppressWarnings(calib_gp(d$scores[1:600, ], d$labels[1:600], monotone = TRUE, integrate = FALSE))
+  whole <- frozen_gp(d$scores[1:600, ], d$labels[1:600], monotone = TRUE, integrate = FALSE)
   p <- predict(new, d$scores[601:900, ])
   expect_identical(unname(max.col(p, "first")), max.col(d$scores[601:900, ], "first"))
   expect_lt(max(abs(p - predict(whole, d$scores[601:900, ]))), 0.03)
@@ -110,7 +139,7 @@ test_that("offsets of many classes stay, the map they share goes on; fits that k
 
 test_that("damaged quadratics of effects are recognised", {
   d <- with_seed(46, mixed_data(80, 3))
-  fit <- suppressWarnings(calib_gp(d$scores, d$labels))
+  fit <- frozen_gp(d$scores, d$labels)
   for (part in names(fit$stream$effects)) for (value in list(NULL, "x", NA, numeric(), c(2, 1))) {
     broken <- fit
     broken$stream$effects[part] <- list(value)

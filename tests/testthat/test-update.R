@@ -105,9 +105,9 @@ test_that("with forget = 1 only the new rows count", {
 
 test_that("methods that cannot say so, and what they cannot merge", {
   d <- parts_of(2)
-  for (fit in list(calib_isotonic(d$one$p, d$one$y), calib_bbq(d$one$p, d$one$y))) {
-    expect_error(update(fit, d$two$p, d$two$y), "cannot take in new rows", class = "gpcalib_error_input")
-  }
+  old <- calib_isotonic(d$one$p, d$one$y)
+  old$points <- NULL # of an older version
+  expect_error(update(old, d$two$p, d$two$y), "keeps no scores", class = "gpcalib_error_input")
   fit <- calib_temperature(d$one$p, d$one$y)
   expect_error(merge(fit, fit), "cannot be merged", class = "gpcalib_error_input")
   expect_error(merge(calib_none(d$one$p, d$one$y), fit), "method", class = "gpcalib_error_input")
@@ -119,8 +119,8 @@ test_that("methods that cannot say so, and what they cannot merge", {
 
 test_that("bad batches are refused whole", {
   d <- parts_of(3)
-  for (fit in list(calib_temperature(d$one$p, d$one$y), calib_histogram(d$one$p, d$one$y),
-    calib_gp(d$one$p, d$one$y, class_effects = "none"))) {
+  for (fit in list(calib_temperature(d$one$p, d$one$y), calib_histogram(d$one$p, d$one$y), calib_isotonic(d$one$p, d$one$y),
+    calib_gp(d$one$p, d$one$y, class_effects = "none"), calib_gp(d$one$p, d$one$y, control = gp_control(buffer = 0)))) {
     before <- fit
     bad <- list(list(d$two$p[, 1:2], d$two$y), list(d$two$p, rep("z", 250)), list(replace(d$two$p, 7, NaN), d$two$y),
       list(d$two$p * 3, d$two$y), list(d$two$p, d$two$y[-1]), list(d$two$p, replace(d$two$y, 4, NA)), list(d$two$p[0, ], d$two$y[0]),

@@ -32,7 +32,7 @@ test_that("the value in use is the one whose forecasts of the batches were best,
 test_that("it goes through files, a number ends it, and damage is recognised", {
   d <- stream_of(300, 1.5, 83)
   for (make in list(calib_temperature, calib_histogram, function(...) calib_gp(..., class_effects = "none"))) {
-    fit <- make(d$p[1:100, ], d$y[1:100])
+    fit <- suppressWarnings(make(d$p[1:100, ], d$y[1:100]))
     fit <- update(fit, d$p[101:200, ], d$y[101:200], forget = "auto")
     fit <- update(fit, d$p[201:250, ], d$y[201:250], forget = "auto")
     file <- tempfile()

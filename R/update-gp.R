@@ -16,12 +16,16 @@ gp_stream <- function(fit, spec, blocks, many, rows, offset_site) {
   held <- stats::setNames(rep(NA_real_, length(held_names)), held_names)
   held[names(spec$hyper)] <- spec$hyper
   control <- spec$control
-  c(site, list(held = held),
+  # a quadratic holds near the slope about which it was expanded, nearer than it can tell itself
+  anchor <- if (is.null(rows)) c(fit$hyper[4], 1) else spec$anchor
+  c(site, list(held = held), if (!is.null(anchor)) list(anchor = anchor),
     if (!is.null(effect_site)) list(effects = c(effect_site, list(blocks = unname(blocks)))),
     if (!is.null(offset_site)) list(offsets = offset_site),
     if (!is.null(rows)) list(rows = rows), list(control = c(control$matrix_classes, control$softmax_classes,
       if (is.null(control$buffer)) NA_integer_ else control$buffer)))
 }
+
+slope_moves <- 2
 
 held_names <- c("variance", "lengthscale", "noise", "slope", effect_blocks)
 
@@ -67,9 +71,11 @@ update_spec <- function(object, data, forget) {
     })
   if (object$mean == "identity") spec$hyper <- spec$hyper[names(spec$hyper) != "slope"]
   if (!frozen) return(spec)
+  anchor <- if (is.null(stream$anchor)) c(object$hyper[["slope"]], 1) else stream$anchor
+  anchor[2] <- (1 - forget) * anchor[2] # what is left of the frozen rows, by weight
   c(spec, list(
     blocks = if (!is.null(stream$effects)) stats::setNames(stream$effects$blocks, effect_blocks),
-    begin_slope = object$hyper[["slope"]],
+    anchor = anchor, begin_slope = anchor[1], slope_factor = slope_moves / max(anchor[2], 1e-3),
     site = if (forget < 1) forget_site(stream, forget),
     effect_site = if (forget < 1) forget_effects(stream$effects, forget),
     offset_site = if (forget < 1) forget_offsets(stream$offsets, forget)))
@@ -172,7 +178,7 @@ add_seen <- function(old, new) {
 stream_wrong <- function(stream, classes) {
   if (is.null(stream)) return(NULL)
   if (!is.list(stream)) return("is no list")
-  known <- c("knots", "psi", "b", "v", "w", "rest", "held", "effects", "offsets", "rows", "control", "before")
+  known <- c("knots", "psi", "b", "v", "w", "rest", "held", "effects", "offsets", "anchor", "rows", "control", "before")
   if (is.null(names(stream)) || anyDuplicated(names(stream)) || !all(names(stream) %in% known)) return("has other parts")
   wrong <- rows_wrong(stream$rows, classes)
   if (length(wrong)) return(wrong)
@@ -187,7 +193,7 @@ stream_wrong <- function(stream, classes) {
     return("has values without their names")
   }
   parts <- c("knots", "psi", "b", "v", "w", "rest")
-  if (is.null(stream$knots)) return(if (any(c(parts, "effects", "offsets", "before") %in% names(stream))) "has half of a quadratic")
+  if (is.null(stream$knots)) return(if (any(c(parts, "effects", "offsets", "anchor", "before") %in% names(stream))) "has half of a quadratic")
   size <- length(stream$knots)
   wrong <- check_parts(stream[intersect(names(stream), parts)], list(knots = field("number", NULL, low = -1e150, high = 1e150), psi = field("number", size),
     b = field("number", size), v = field("number", size), w = field("number", size * (size + 1) / 2),
@@ -195,6 +201,9 @@ stream_wrong <- function(stream, classes) {
   if (length(wrong)) return(wrong)
   if (size < 2 || size > 40 || any(diff(stream$knots) <= 0)) return("has knots that are not in order")
   if (stream$rest[2] < 0 || stream$rest[3] >= stream$rest[4]) return("does not say of how many rows, or of which range")
+  if (length(field_wrong(stream$anchor, field("number", 2L, low = 0, high = 1e150, optional = TRUE))) || any(stream$anchor[1] <= 0)) {
+    return("has a slope that is none")
+  }
   if (!is.null(stream$offsets)) {
     wrong <- check_parts(stream$offsets, list(at = field("number", classes), g = field("number", classes), h = field("number", classes, low = 0)))
     if (length(wrong)) return(paste("has offsets that:", wrong))

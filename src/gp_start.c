@@ -69,6 +69,12 @@ void gpc_start_slope(const gpc_fitting *f, gpc_visitor *visitor, double *slope) 
   visitor->slope_high = isnan(f->now.slope_limit)
                             ? fmax(100.0 * f->guess, 1000.0 / width)
                             : fmax(f->now.slope_limit, 0.01 / width);
+  /* The quadratic of confident rows hardly bends: it would let them be forgotten for a map
+   * that bends in the bulk of the scores and has no slope beyond. */
+  if (f->settings->site && f->settings->slope_factor > 1.0) {
+    visitor->slope_low = fmax(visitor->slope_low, f->guess / f->settings->slope_factor);
+    visitor->slope_high = fmin(visitor->slope_high, f->guess * f->settings->slope_factor);
+  }
   *slope =
       fmin(fmax(f->begun ? *slope : f->guess, visitor->slope_low), visitor->slope_high);
 }

@@ -74,6 +74,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.offsets_site = r_offsets_site(r_element_or_null(list, "offset_site"), k);
   if (s.site) {
     s.begin_slope = number(list, "begin_slope");
+    s.slope_factor = number(list, "slope_factor");
     s.effect_site = r_joint_site(r_element_or_null(list, "effect_site"), s.site->p, k);
     if (s.effect_site &&
         s.effect_site->e != k * gpc_features_make(k, s.effects, 1.0, 1.0, 0.0, 1.0).r)

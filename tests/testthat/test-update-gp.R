@@ -128,8 +128,8 @@ test_that("damaged quadratics are recognised", {
   d <- bent_stream(60, 3, 11)
   fit <- shared(d$z, d$y)
   for (part in names(fit$stream)) {
-    for (value in list(NULL, "x", NA, numeric(), c(2, 1))) {
-      if (part == "control" && is.null(value)) next # older versions had none
+    for (value in list(NULL, "x", NA, numeric(), c(-2, 1))) {
+      if (part %in% c("control", "anchor") && is.null(value)) next # older versions had none
       broken <- fit
       broken$stream[part] <- list(value)
       expect_error(update(broken, d$z, d$y), class = "gpcalib_error_object")

@@ -62,7 +62,7 @@ say_loss <- function(object) {
   say <- function(x) if (is.na(x)) "infinite" else format(round(x, 4), nsmall = 4)
   size <- off_size(object$n, length(object$classes))
   paste0("log loss of ", if (size < object$n) paste(format(size, big.mark = ","), "of "), "these rows: ", say(loss[[1]]),
-    " before, ", say(loss[[2]]), " after; expect somewhat more on new rows")
+    " before, ", say(loss[[2]]), " after; expect more on new rows")
 }
 
 #' The class whose mean prediction is farthest from its frequency on the calibration rows

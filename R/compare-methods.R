@@ -96,7 +96,7 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
   table$verdict <- factor(ifelse(!clear, "not clear", ifelse(table$difference < 0, "better", "worse")),
     levels = c("better", "not clear", "worse"))
   title <- if (is.null(against)) "difference of the mean scores" else {
-    paste("mean score less that of", shorten(against, 24))
+    paste("mean score minus that of", shorten(against, 24))
   }
   whiskers <- table[is.finite(table$conf.low), , drop = FALSE]
   ggplot(table, aes(x = .data$difference, y = .data$pair, colour = .data$verdict, shape = .data$verdict)) +
@@ -111,7 +111,7 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
     labs(x = wrap_words(title, width = 40), y = NULL,
       caption = wrap_words(say_level(object$conf_level), " intervals, paired", if (!is.null(object$groups)) {
         ", robust within groups"
-      }, "; smaller scores are better.", if (lost) {
+      }, "; better, worse: the forecast named first.", if (lost) {
         paste0(" ", say_count(lost, "difference"), " of infinite or undefined scores ", if (lost == 1) "is" else "are", " left out.")
       }, base_size = base_size)) +
     picture_theme(base_size) +

@@ -161,8 +161,8 @@ draw_confidence <- function(rows, conf_level, base_size) {
     scale_y_continuous(limits = c(0, top[["o"]]), labels = say_plain, expand = c(0, 0)) +
     labs(
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL,
-      caption = wrap_words("Mean confidence when wrong against mean doubt when right. Lines: ",
-        "their ratio is the odds of being correct (calibrated on average); above: too sure.",
+      caption = wrap_words("Mean confidence when wrong against mean doubt when right. On its line the mean confidence of a forecast ",
+        "equals its accuracy; above it is too sure, below too unsure; nearer to the origin is sharper.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {
           paste0(" Not defined for ", paste(shorten(lost, 20), collapse = ", "),

@@ -359,7 +359,7 @@ latent_caption <- function(plan, level, histogram, points) {
       paste0("Band: ", say_level(level), " posterior interval. ")
     },
     if (points) "Circles: inducing inputs. ",
-    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Maps are shifted to agree on average.",
+    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences count: every map is shifted to the same mean over the scores.",
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
       " Effects of single classes are not drawn."
     },

@@ -113,7 +113,9 @@ score_lines <- function(uncertainty, top, placed = NULL) {
   x <- pmax(0, -rise)
   xend <- pmin(top[["mcb"]], top[["dsc"]] - rise)
   keep <- xend > x
-  lines <- data.frame(score = score, x = x, y = x + rise, xend = xend, yend = xend + rise)[keep, ]
+  # Rounding must not put an end outside the panel, which would lose the line.
+  inside <- function(y) pmin(pmax(y, 0), top[["dsc"]])
+  lines <- data.frame(score = score, x = x, y = inside(x + rise), xend = xend, yend = inside(xend + rise))[keep, ]
   lines$label <- say_plain(signif(lines$score, 4))
   lines$label.x <- lines$label.y <- rep(NA_real_, nrow(lines))
   for (i in seq_len(nrow(lines))) {

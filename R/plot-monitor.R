@@ -68,16 +68,16 @@ plot_monitor_scores <- function(monitor, base_size) {
       what = if (name == "confidence") "Mean confidence" else "Observed", value = table[[name]])
   }))
   lost <- unique(long$measure[!is.finite(long$value)])
-  long <- long[is.finite(long$value), ]
+  long$value[!is.finite(long$value)] <- NA # the line is interrupted there
   long$measure <- factor(long$measure, unique(shown))
   breaks <- unique(round(seq(1, nrow(table), length.out = min(12, nrow(table)))))
   ggplot2::ggplot(long, ggplot2::aes(.data$at, .data$value, linetype = .data$what,
     group = interaction(.data$run, .data$what))) +
-    ggplot2::geom_line() + ggplot2::geom_point(size = 0.8) +
+    ggplot2::geom_line(na.rm = TRUE) + ggplot2::geom_point(size = 0.8, na.rm = TRUE) +
     ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
     scale_periods(breaks, table$period[breaks]) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, caption = if (length(lost)) {
-      wrap_words("Periods with an infinite or undefined value are left out (", paste(lost, collapse = ", "), ").",
+      wrap_words("Lines are interrupted in periods with an infinite or undefined value (", paste(lost, collapse = ", "), ").",
         base_size = base_size)
     })
 }
@@ -98,7 +98,7 @@ plot_monitor_reliability <- function(monitor, groups, base_size) {
   event <- if (length(monitor$classes) == 2) monitor$classes[2] else "the most likely class"
   ggplot2::ggplot(table, ggplot2::aes(.data$forecast, .data$observed)) +
     ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line() +
-    ggplot2::geom_point(ggplot2::aes(size = .data$n)) + ggplot2::scale_size_area(max_size = 4) +
+    ggplot2::geom_point(ggplot2::aes(size = .data$n)) + ggplot2::scale_size_area(max_size = 0.36 * base_size) +
     ggplot2::facet_wrap(ggplot2::vars(.data$group), labeller = ggplot2::label_wrap_gen(if (base_size < 8) 12 else 25)) +
     ggplot2::scale_x_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
     ggplot2::scale_y_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +

@@ -13,17 +13,18 @@ bin_layers <- function(rows, pen, sized) {
   rows <- upper_panel(rows)
   rows$side <- ifelse(rows$gap > 0, "high", "low")
   rows$shade <- gap_shade(rows$n)
+  rows$tone <- point_shade(rows$n)
   known <- rows[!is.na(rows$conf.low), ]
   list(
     geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = .data$confidence,
       ymax = .data$observed, fill = .data$side, alpha = .data$shade), data = rows),
     diagonal(pen),
-    geom_linerange(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high),
+    geom_linerange(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high, alpha = .data$tone),
       data = known, linewidth = 0.4 * pen),
     if (sized) {
-      geom_point(aes(.data$confidence, .data$observed, size = .data$n), data = rows)
+      geom_point(aes(.data$confidence, .data$observed, size = .data$n, alpha = .data$tone), data = rows)
     } else {
-      geom_point(aes(.data$confidence, .data$observed), data = rows, size = 1.3 * pen)
+      geom_point(aes(.data$confidence, .data$observed, alpha = .data$tone), data = rows, size = 1.3 * pen)
     }
   )
 }
@@ -31,6 +32,10 @@ bin_layers <- function(rows, pen, sized) {
 #' Gaps of bins with few rows fade: they say little
 #' @noRd
 gap_shade <- function(n) 0.06 + 0.4 * n / (n + 10)
+
+#' So do their points and intervals
+#' @noRd
+point_shade <- function(n) 0.2 + 0.8 * n / (n + 5)
 
 curve_layers <- function(rows, bands, pen) {
   rows <- upper_panel(rows)
@@ -223,13 +228,13 @@ diagram_caption <- function(tables, plan, base_size) {
     paste0("Isotonic curve", if (!is.null(level)) {
       switch(kind,
         confidence = paste0("; band: its pointwise ", percent, " intervals"),
-        simultaneous = paste0("; band: where all of it would lie under calibration, with probability ", percent),
-        paste0("; band: where it would lie under calibration, at each score with probability ", percent))
+        simultaneous = paste0("; grey: ", percent, " range of the whole curve if the forecast were calibrated"),
+        paste0("; grey: pointwise ", percent, " range of the curve if the forecast were calibrated"))
     }, ". Brier score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty.")
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ".")
+    }, ". Distance from the diagonal: mean (ICI), 90 % quantile (E90), largest (Emax).")
   } else {
     paste0("Boxes: difference between mean probability and observed frequency, faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"), ".")
@@ -238,5 +243,7 @@ diagram_caption <- function(tables, plan, base_size) {
     paste0(" ", if (plan$columns > 2) "over, under" else "Over-, underconfidence",
       ": mean confidence when wrong, mean doubt (1 - confidence) when right.")
   }
-  wrap_words(rows, classes, how, words, base_size = base_size)
+  sizes <- if (plan$method == "bins" && !plan$histogram) " Size of the points: number of rows."
+  cut <- if (isTRUE(plan$cut)) " Intervals that reach below the picture end at its edge."
+  wrap_words(rows, classes, how, words, sizes, cut, base_size = base_size)
 }

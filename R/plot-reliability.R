@@ -136,7 +136,10 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
   pen <- base_size / 10 # points and lines shrink with the text
   limits <- c(plan$low, 1)
   breaks <- if (plan$low > 0) pretty(limits, 4) else if (plan$columns > 2) c(0, 0.5, 1) else quarters
-  if (plan$low > 0) rows$conf.low <- pmax(rows$conf.low, plan$low)
+  if (plan$low > 0) {
+    plan$cut <- any(rows$conf.low < plan$low, na.rm = TRUE)
+    rows$conf.low <- pmax(rows$conf.low, plan$low)
+  }
   upper <- switch(plan$method,
     isotonic = curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen),
     smooth = smooth_layers(join_tables(lapply(tables, attr, "band")), pen),
@@ -233,6 +236,8 @@ drawn_classes <- function(tables, classes, type, rarest) {
     # A class that is never predicted may have no bins at all.
     return(shown[shown %in% unlist(lapply(tables, function(table) as.character(table$class)))])
   }
+  # A smooth curve does not give the counts; its table is cut to the classes asked for, in their order.
+  if (identical(attr(table, "method"), "smooth") && length(present) <= check_count(classes, "classes")) return(present)
   hits <- if (type == "top_label") table$n else ifelse(table$n > 0, table$n * table$observed, 0)
   sizes <- tapply(hits, factor(as.character(table$class), levels = present), sum)
   shown <- present[order(if (rarest) sizes else -sizes)]

@@ -94,12 +94,13 @@ if_reference <- function(reference, pen) {
   }
 }
 
-#' "Inf 9/10" at the right edge, where values are infinite
+#' "Inf 9/10" at the right edge, where values are infinite, "failed 2/4" where fits failed
 #' @noRd
 infinite_labels <- function(means, reference, base_size) {
-  rows <- means[means$infinite > 0 & !means$method %in% reference, ]
+  rows <- means[(means$infinite > 0 | means$failed > 0) & !means$method %in% reference, ]
   if (!nrow(rows)) return(NULL)
-  rows$label <- say_infinite(rows)
+  failed <- ifelse(rows$failed > 0, paste0("failed ", rows$failed, "/", rows$failed + rows$splits), "")
+  rows$label <- trimws(paste(ifelse(rows$infinite > 0, say_infinite(rows), ""), failed))
   ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.1,
     size = text_size(base_size), colour = "grey20")
 }

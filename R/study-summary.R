@@ -183,7 +183,7 @@ print.calib_study <- function(x, digits = 4, ...) {
 print.summary.calib_study <- function(x, digits = 4, ...) {
   say_study(x)
   kind <- switch(attr(x, "std_error"), corrected = "corrected for overlapping splits",
-    splits = "over splits of these rows", "for other rows from the same source")
+    splits = "over splits of these rows", "for new test rows from the same population")
   cat("Differences are to \"", attr(x, "reference"), "\"; standard errors ", kind, "\n", sep = "")
   number <- function(v) ifelse(is.na(v) & !is.nan(v) | is.nan(v) & !is.na(x$mean) & is.infinite(x$mean), "",
     formatC(v, digits = digits, format = "f"))

@@ -23,6 +23,9 @@ options(downlit.local_packages = c(
   dplyr = "https://dplyr.tidyverse.org", dbplyr = "https://dbplyr.tidyverse.org"
 ))
 
+# Packages that are not installed have no link: downlit would ask CRAN for it.
+utils::assignInNamespace("CRAN_urls", function() data.frame(Package = character(), URL = character()), "downlit")
+
 log <- file.path(build, "site.log")
 con <- file(log, "w")
 sink(con)

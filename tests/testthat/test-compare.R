@@ -270,3 +270,16 @@ test_that("by compares within each of its values", {
   expect_s3_class(ggplot2::ggplot_build(autoplot(all)), "ggplot_built")
   expect_error(compare_forecasts(list(a = p2), y2, by = 1:3), "`by`", class = "gpcalib_error_input")
 })
+
+test_that("no line of equal scores is lost at the edge of the picture by rounding", {
+  top <- c(mcb = 1.2 * 0.0221, dsc = 1.15 * 0.0437)
+  lines <- score_lines(0.1254, top)
+  expect_true(all(lines$y >= 0 & lines$yend <= top[["dsc"]] & lines$xend <= top[["mcb"]]))
+  set.seed(1)
+  ends <- vapply(1:200, function(i) {
+    top <- c(mcb = runif(1, 0.001, 0.3), dsc = runif(1, 0.001, 0.3))
+    lines <- score_lines(runif(1, 0, 0.25), top)
+    max(lines$y - top[["dsc"]], lines$yend - top[["dsc"]], -lines$y, -lines$yend)
+  }, 0)
+  expect_lte(max(ends), 0)
+})

@@ -175,7 +175,7 @@ test_that("damaged monitors are recognised, sound ones survive a file", {
 
 test_that("what is infinite is left out of the picture, and that is said", {
   m <- calib_monitor(c(0.2, 0, 0.7), c(0, 1, 1), period = c("a", "a", "b"))
-  expect_match(autoplot(m, "scores")$labels$caption, "left out \\(.*Log loss")
+  expect_match(autoplot(m, "scores")$labels$caption, "interrupted\\s+in\\s+periods[^(]*\\(.*Log loss")
   m <- calib_monitor(c(0.2, 0.4, 0.7, 0.6), c(0, 1, 1, 0), period = c("a", "a", "b", "b"))
   expect_no_match(paste0("", autoplot(m, "evidence")$labels$caption), "left out")
   expect_match(autoplot(m, "evidence")$labels$caption, "e-value\\s+of 20")

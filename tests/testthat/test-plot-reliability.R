@@ -51,7 +51,7 @@ test_that("titles and captions follow the type", {
   expect_match(event$title, "\"b\"")
   expect_match(event$x, "\"b\"")
   isotonic <- words(p, y, type = "event", event = "b", method = "isotonic", replicates = 20)
-  expect_match(gsub("\n", " ", isotonic$caption), "band: .*probability 95%")
+  expect_match(gsub("\n", " ", isotonic$caption), "grey: pointwise 95% range of the curve")
   expect_match(words(p, y)$caption, "N = 400")
   expect_true(all(nchar(strsplit(isotonic$caption, "\n")[[1]]) < 89))
 })
@@ -263,4 +263,15 @@ test_that("the rarest classes are drawn when asked for, and the caption says so"
 test_that("titles of panels are put on lines before they are shortened", {
   expect_equal(unname(wrap_title("Logistic regression", 13)), "Logistic\nregression")
   expect_equal(unname(wrap_title("Unbreakablelongword", 9)), "Unb...ord")
+})
+
+test_that("smooth curves draw the classes with the most, or the fewest, true rows, in that order", {
+  set.seed(3)
+  p <- matrix(rgamma(5 * 400, 0.5), 400)
+  p <- p / rowSums(p)
+  y <- factor(c(rep(1:5, c(120, 60, 70, 65, 85))), labels = letters[1:5])
+  order_of <- function(...) levels(plot_reliability(p, y, type = "classwise", classes = 3, ...)$data$class)
+  expect_equal(order_of(method = "smooth"), c("a", "e", "c"))
+  expect_equal(order_of(method = "smooth", rarest = TRUE), c("b", "d", "c"))
+  expect_equal(order_of(), order_of(method = "smooth"))
 })

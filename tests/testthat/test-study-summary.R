@@ -104,7 +104,7 @@ test_that("infinite and undefined values are carried along", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   labels <- ggplot2::ggplot_build(autoplot(study))$data[[4]]$label
-  expect_true(all(labels == "Inf 3/4") && length(labels) == 4)
+  expect_equal(grep("Inf", labels, value = TRUE), rep("Inf 3/4", 4))
 })
 
 test_that("studies print as tables", {
@@ -166,4 +166,13 @@ test_that("every kind of study can be drawn", {
   bad$error[bad$method == "good"] <- "sad"
   built <- ggplot2::ggplot_build(autoplot(bad, metrics = "loss"))
   expect_true("good" %in% built$layout$panel_scales_y[[1]]$get_limits())
+})
+
+test_that("pictures of a study say which fits failed", {
+  never <- function(scores, labels, ...) stop("never")
+  study <- suppressWarnings(calib_study(rain_nyc$prob, rain_nyc$rain, list("platt", never = never), splits = 2, n_cal = 300,
+    metrics = "brier_score"), classes = "gpcalib_warning")
+  plot <- autoplot(study)
+  labels <- unlist(lapply(plot$layers, function(layer) if (inherits(layer$geom, "GeomText")) layer$data$label))
+  expect_equal(labels, "failed 2/2")
 })

@@ -105,12 +105,13 @@ warn_near_probs <- function(scan, x, arg) {
   }
   scan <- scan_rows(x, 1L, "sum")
   sums <- stats::median(scan$sum)
-  like <- if (scan$highest <= 1 + probs_slack && (scan$lowest >= 0 || abs(sums - 1) < 0.1)) {
+  positive <- scan$lowest >= 0 && scan$highest > scan$lowest && nrow(x) >= few_logits
+  like <- if (scan$highest <= 1 + probs_slack && (positive || abs(sums - 1) < 0.1)) {
     row <- which.max(abs(scan$sum - 1))
     paste0("lie in [0, 1], but row ", row, " sums to ", format(scan$sum[row], digits = 6))
   } else if (abs(sums - 100) < 1) {
     "look like percentages"
-  } else if (scan$lowest >= 0 && nrow(x) >= few_logits) {
+  } else if (positive) {
     "have no negative value, which is unusual for logits"
   }
   if (!is.null(like)) {

@@ -79,10 +79,12 @@ static void get_slot(looking *t, int i) {
 /* The best m, e and slope (and with `cov` S) for the hyperparameters of t->point, by the
  * pass in slot i. */
 static gpc_status solve(looking *t, int i, int cov, double *elbo) {
-  gpc_status status =
+  const gpc_status status =
       gpc_joint_reduced_solve(&t->reduced[i], cov, &t->room, &t->point, elbo);
+  if (status != GPC_OK)
+    return status;
   *elbo += gpc_joint_constant(&t->pass[i]);
-  return status;
+  return GPC_OK;
 }
 
 /* A pass at t->point into slot i. */
@@ -112,6 +114,8 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
     from = to;
     if (status == GPC_OK)
       status = solve(t, from, 0, &elbo);
+    if (status != GPC_OK)
+      return status;
     elbo = fmin(elbo, t->at[to].elbo + MOST_GAIN);
   }
   if (status == GPC_OK)

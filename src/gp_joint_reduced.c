@@ -190,12 +190,13 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
     const double tau = tau_of(joint, to, j), x = to->effect[j] / tau;
     sum -= 0.5 * x * x + log(tau);
   }
-  to->logdet = -(logdet + reduced->logdet);
-  *value = sum + 0.5 * to->logdet - 0.5 * gpc_dot(g, room->rho, pass->v) +
+  logdet = -(logdet + reduced->logdet); /* log|S| */
+  *value = sum + 0.5 * logdet - 0.5 * gpc_dot(g, room->rho, pass->v) +
            gpc_joint_hyperprior(joint, to->tau, NULL);
   if (cov) {
     spread(reduced, m, room, to->cov);
     to->has_effects = e > 0;
+    to->logdet = logdet;
   }
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
 }

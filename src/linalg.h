@@ -21,7 +21,7 @@ void gpc_chol_semi(size_t n, double smallest, const double *c, double *l);
 /* inv [n x n] := L^-1, lower, zeros above, from the lower triangle of chol. */
 void gpc_lower_inverse(size_t n, const double *chol, double *inv);
 
-/* s [n x n] := inv'inv, symmetric: (L L')^-1 from L^-1. */
+/* s [n x n] := inv'inv, symmetric: (L L')^-1 from L^-1, which has zeros above its diagonal. */
 void gpc_inverse_from_lower(size_t n, const double *inv, double *s);
 
 /* x [n] := (L L')^-1 x from L^-1. work [n]. */

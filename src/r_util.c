@@ -1,5 +1,6 @@
 /* r_util.c: see r_util.h. */
 #include "r_util.h"
+#include <stdint.h>
 #include <string.h>
 
 #ifndef _WIN32

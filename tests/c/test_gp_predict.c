@@ -392,7 +392,7 @@ static void test_two_roads(void) {
   CHECK(f.on_nodes);
   gpc_gp_integrate_work work = gpc_gp_integrate_take(&lookup, &cmemory);
   gpc_gp_block block;
-  gpc_gp_block_take(k, &cmemory, &block);
+  gpc_gp_block_take(k, 1, &cmemory, &block);
   double *p = gpc_get_doubles(&cmemory, n * k), *own = gpc_get_doubles(&cmemory, n * k);
   int *all = gpc_get_ints(&cmemory, n);
   for (size_t i = 0; i < n; i++)

@@ -31,7 +31,7 @@ portable_version <- 1L
 #' **`temperature`, `vector`, `matrix`, `gp`**: the result is softmax(h), h the latent values of the classes. Members are `mean` (`"linear"` or
 #' `"log"`), `floor` and `center` (true or false), by which scores become
 #' \deqn{x_k = \log \max(p_k, \mathrm{floor}), \qquad x_k = z_k \;\mathrm{if\;floor} = 0, \qquad
-#'   x_k = \max(p_k, \mathrm{floor}) \;\mathrm{if\;mean\;is\;"log"},}{x_k = log max(p_k, floor); x_k = z_k if floor = 0; x_k = max(p_k, floor) if mean is "log",}
+#'   x_k = \max(p_k, \mathrm{floor}) \;\mathrm{if\;mean\;is\;log},}{x_k = log max(p_k, floor); x_k = z_k if floor = 0; x_k = max(p_k, floor) if mean is "log",}
 #' less their mean over the row if `center`. Then \eqn{h_k = g(x_k)}{h_k = g(x_k)} plus what the other members add:
 #' \describe{
 #'   \item{`slope`}{a number a (for `vector` an array, one value per class): \eqn{g(x) = a x}{g(x) = a x}, or

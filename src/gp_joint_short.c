@@ -29,11 +29,8 @@
 #define WIDE 0.25  /* mean of D in a row ... */
 #define WIDE_CLASS 4.0 /* ... or D of a class, which may then win now and then: */
 #define LIGHT_WIDE 1e-4
-#define PAIRS 128 /* of points to integrate over ... */
-#define FEW_PAIRS                                                                        \
-  32 /* ... and in rows that are not wide: their covariance is exact, and */
-#define FEW_CLASSES                                                                      \
-  12 /* with so many classes at the most terms of fourth order are small */
+#define PAIRS                                                                            \
+  128 /* of points to integrate over; with half as many errors are ten times as large */
 #define MOST_OPEN 60.0 /* of the variance that this takes for possible */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
@@ -43,7 +40,7 @@ typedef struct {
   const gpc_joint_fitted *fit;
   size_t k, r, x, rank;
   gpc_joint_table table;
-  gpc_joint_softmax average, few;
+  gpc_joint_softmax average;
   double *cross;   /* [rank k x r] U^-1 S_xe, class l and direction i at i + rank l */
   double *blocks;  /* [k + 1 x packed] own less common, and common, by packed(x x') */
   double *effects; /* [k x r] */
@@ -144,7 +141,6 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->heavy = memory->get(memory->self, k * sizeof *t->heavy);
   t->c = gpc_get_doubles(memory, k * k);
   t->average = gpc_joint_softmax_get(k, PAIRS, memory);
-  t->few = gpc_joint_softmax_get(k < FEW_CLASSES ? k : FEW_CLASSES, FEW_PAIRS, memory);
   return set_covariance(t, memory);
 }
 
@@ -250,9 +246,7 @@ static void integrate_row(predictor *t, double all, double mean, const double *o
   }
   for (size_t a = 0; a < count; a++)
     t->sa[a] /= heavy;
-  const int few = mean <= WIDE && count <= FEW_CLASSES;
-  gpc_joint_softmax_average(few ? &t->few : &t->average, count, t->fa, t->sa, t->c,
-                            t->pa);
+  gpc_joint_softmax_average(&t->average, count, t->fa, t->sa, t->c, t->pa);
   for (size_t a = 0; a < count; a++)
     out[t->heavy[a]] = (1.0 - light) * t->pa[a];
 }

@@ -13,8 +13,7 @@ update_auto <- function(object, scores, labels, weights, threads) {
   fits <- if (is.null(old)) rep(list(object), length(auto_values)) else replace(old$fits, old$chosen, list(object))
   same <- is.null(old) # all are the same calibrator still
   data <- check_batch(object, scores, labels, weights, threads)
-  loss <- vapply(if (same) fits[1] else fits, batch_loss, 0, data = data)
-  loss <- if (same) numeric(length(fits)) else auto_memory * old$loss + loss
+  loss <- if (same) numeric(length(fits)) else auto_memory * old$loss + vapply(fits, batch_loss, 0, data = data, scores = scores)
   fits <- lapply(seq_along(fits), function(i) update(fits[[i]], scores, labels, weights, auto_values[i], threads = threads))
   chosen <- which.min(loss)
   new <- fits[[chosen]]
@@ -27,8 +26,8 @@ update_auto <- function(object, scores, labels, weights, threads) {
 
 #' Log loss of a batch, summed over its rows; a probability of 0 is not the end
 #' @noRd
-batch_loss <- function(object, data) {
-  p <- predict_probs(object, data)[cbind(seq_along(data$labels), data$labels)]
+batch_loss <- function(object, data, scores) {
+  p <- suppressWarnings(predict(object, scores, threads = data$threads))[cbind(seq_along(data$labels), data$labels)]
   w <- if (is.null(data$weights)) 1 else data$weights
   sum(w * -log(pmax(p, 1e-6)))
 }

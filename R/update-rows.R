@@ -26,11 +26,12 @@ count_effects <- function(blocks, classes) {
 
 #' Numbers as the bits of single precision, four bytes each
 #'
-#' Integers, because they go through files of every kind. Zero has no sign: the bits of -0 are those of NA.
+#' Integers, because they go through files of every kind. Zero has no sign: the bits of -0, which small numbers may be rounded
+#' to, are those of NA.
 #' @noRd
 to_single <- function(x) {
-  x <- as.double(x) + 0
-  readBin(writeBin(x, raw(), size = 4), "integer", length(x), size = 4)
+  bits <- readBin(writeBin(as.double(x), raw(), size = 4), "integer", length(x), size = 4)
+  replace(bits, is.na(bits), 0L)
 }
 
 from_single <- function(bits) {
@@ -51,7 +52,9 @@ gp_keep_rows <- function(data, center, spec, blocks, given) {
   } else if (center) {
     z <- z - scan_rows(z, keep = "max")$max
   }
-  if (any(abs(z[is.finite(z)]) > 1e30) || any(data$weights > 1e30)) return(NULL)
+  # what single precision cannot hold is frozen at once
+  size <- max(abs(z[is.finite(z)]), 0)
+  if (size > 1e30 || size > 0 && size < 1e-20 || any(data$weights > 1e30 | data$weights < 1e-30)) return(NULL)
   weighted <- !is.null(data$weights) && any(data$weights != 1)
   c(list(scores = to_single(z), labels = as.integer(data$labels), given = given),
     if (weighted) list(weights = to_single(data$weights)))

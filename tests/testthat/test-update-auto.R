@@ -29,6 +29,16 @@ test_that("the value in use is the one whose forecasts of the batches were best,
   expect_output(print(auto), "forget = \"auto\"")
 })
 
+test_that("logits will do, of every method that can be updated", {
+  d <- with_seed(84, mixed_data(300, 3))
+  for (make in list(calib_none, calib_temperature, calib_vector, calib_platt, calib_beta, calib_isotonic, calib_bbq, calib_histogram, calib_gp)) {
+    fit <- suppressWarnings(make(d$scores[1:100, ], d$labels[1:100], "logits"))
+    for (b in 1:2) fit <- suppressWarnings(update(fit, d$scores[100 * b + 1:100, ], d$labels[100 * b + 1:100], forget = "auto"))
+    expect_identical(nobs(fit), 300L)
+    expect_true(all(is.finite(fit$auto$loss)))
+  }
+})
+
 test_that("it goes through files, a number ends it, and damage is recognised", {
   d <- stream_of(300, 1.5, 83)
   for (make in list(calib_temperature, calib_histogram, function(...) calib_gp(..., class_effects = "none"))) {

@@ -4,7 +4,7 @@ rows_gp <- function(...) suppressWarnings(calib_gp(..., integrate = FALSE))
 more <- function(...) suppressWarnings(update(...))
 
 test_that("numbers in single precision, by hand", {
-  expect_identical(to_single(c(1, -2, 0, -0, -Inf)), c(0x3f800000L, -0x40000000L, 0L, 0L, -0x800000L))
+  expect_identical(to_single(c(1, -2, 0, -0, -Inf, -1e-60)), c(0x3f800000L, -0x40000000L, 0L, 0L, -0x800000L, 0L))
   x <- c(pi, -1e-30, 1e20, -Inf, 0)
   expect_equal(from_single(to_single(x)), x, tolerance = 1e-7)
   expect_false(anyNA(to_single(x)))

@@ -7,9 +7,9 @@
 #'
 #' On average over the rows a classifier is calibrated when o P(wrong) = u P(right), that is
 #' \deqn{\frac{o}{u} = \frac{P(\mathrm{right})}{P(\mathrm{wrong})},}{o / u = P(right) / P(wrong),}
-#' the odds of being correct: a line through the origin for each accuracy (accuracies that agree to
-#' three decimals share one). Above its line a forecast is overconfident on average, below it
-#' underconfident. A sharper forecast with the same accuracy lies nearer to the origin along the line.
+#' the odds of being correct: a line through the origin for each forecast, in its colour (the accuracy stands in the
+#' legend where there is room). Above its line a forecast is overconfident on average, below it underconfident. A sharper
+#' forecast with the same accuracy lies nearer to the origin along the line.
 #'
 #' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
 #' @param labels The true classes; for forecasts of different rows a list of them, in the order of `x`.
@@ -125,18 +125,24 @@ draw_confidence <- function(rows, conf_level, base_size) {
   reach <- function(...) min(1, 1.15 * max(0.02, ..., na.rm = TRUE))
   top <- c(u = reach(placed$underconfidence, placed$under.high),
     o = reach(placed$overconfidence, placed$over.high))
-  lines <- balance_lines(placed$accuracy, top)
+  lines <- balance_lines(placed, top)
   ranged <- placed[!is.na(placed$over.low) & !is.na(placed$under.low), ]
   forecasts <- levels(rows$forecast)
   lost <- setdiff(forecasts, as.character(placed$forecast))
+  # The accuracy stands in the legend where there is room: labels of many lines would lie on one another.
+  said <- legend_names(forecasts, base_size, paste0(", ", formatC(rows$accuracy, digits = 3, format = "f")))
+  told <- length(forecasts) > 1 && legend_rows(said, base_size) <= 2
+  if (!told) said <- legend_names(forecasts, base_size)
   ggplot(rows, aes(.data$underconfidence, .data$overconfidence)) +
     (if (nrow(lines)) {
       list(
-        geom_segment(aes(x = 0, y = 0, xend = .data$u, yend = .data$o), data = lines,
-          colour = "grey55", linewidth = 0.4 * pen),
-        ggplot2::geom_text(aes(.data$at * .data$u, .data$at * .data$o, label = .data$label, hjust = .data$hjust,
-          vjust = .data$vjust), data = lines, size = text_size(base_size), colour = "grey35",
-          check_overlap = TRUE)
+        # The line of a forecast has its colour and stroke; shared ones are drawn over each other.
+        geom_segment(aes(x = 0, y = 0, xend = .data$u, yend = .data$o, colour = .data$forecast), data = lines,
+          linewidth = 0.3 * pen, alpha = 0.7, show.legend = FALSE),
+        if (length(forecasts) == 1) {
+          ggplot2::geom_text(aes(.data$at * .data$u, .data$at * .data$o, label = .data$label, hjust = .data$hjust,
+            vjust = .data$vjust), data = lines, size = text_size(base_size), colour = "grey35")
+        }
       )
     }) +
     (if (nrow(ranged)) {
@@ -151,10 +157,10 @@ draw_confidence <- function(rows, conf_level, base_size) {
       list(
         geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed,
           size = 2.4 * pen, show.legend = length(forecasts) > 1),
-        ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(forecasts)),
-          forecasts)),
+        ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(forecasts), shift = FALSE),
+          forecasts), labels = said),
         ggplot2::scale_shape_manual(values = stats::setNames(pick(marks, length(forecasts)),
-          forecasts))
+          forecasts), labels = said)
       )
     }) +
     scale_x_continuous(limits = c(0, top[["u"]]), labels = say_plain, expand = c(0, 0)) +
@@ -162,31 +168,31 @@ draw_confidence <- function(rows, conf_level, base_size) {
     labs(
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL,
       caption = wrap_words("Mean confidence when wrong against mean doubt when right. On its line the mean confidence of a forecast ",
-        "equals its accuracy; above it is too sure, below too unsure; nearer to the origin is sharper.",
+        "equals its accuracy", if (told) " (in the legend)", "; above it the forecast is too sure, below not sure enough. ",
+        "Nearer to the origin along the line is sharper.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {
           paste0(" Not defined for ", paste(shorten(lost, 20), collapse = ", "),
             ": never wrong, or never right.")
-        })
+        }, base_size = base_size)
     ) +
     picture_theme(base_size) +
-    legend_above(forecasts, c("colour", "shape"))
+    legend_above(said, c("colour", "shape"), base_size)
 }
 
-#' Where the line of each accuracy leaves the picture
+#' Where the line of each forecast leaves the picture
 #' @noRd
-balance_lines <- function(accuracy, top) {
-  accuracy <- sort(unique(round(accuracy, 3)), decreasing = TRUE)
-  accuracy <- accuracy[accuracy > 0 & accuracy < 1]
-  if (!length(accuracy)) return(data.frame())
-  odds <- accuracy / (1 - accuracy)
+balance_lines <- function(placed, top) {
+  placed <- placed[placed$accuracy > 0 & placed$accuracy < 1, ]
+  if (!nrow(placed)) return(data.frame())
+  odds <- placed$accuracy / (1 - placed$accuracy)
   right <- odds * top[["u"]] <= top[["o"]] # leaves at the right edge, not at the top
   u <- ifelse(right, top[["u"]], top[["o"]] / odds)
   # Words stand above the line and left of its end, or below and right of one that starts steeply.
   steep <- u < 0.4 * top[["u"]]
   data.frame(
-    accuracy = accuracy, u = u, o = odds * u, at = rep_len(c(0.94, 0.68, 0.42), length(accuracy)), # neighbours apart
-    label = paste0(" accuracy ", format(accuracy, nsmall = 3), " "),
+    forecast = placed$forecast, accuracy = placed$accuracy, u = u, o = odds * u, at = 0.94,
+    label = paste0(" accuracy ", formatC(placed$accuracy, digits = 3, format = "f"), " "),
     hjust = ifelse(steep, 0, 1), vjust = ifelse(steep, 1, 0)
   )
 }

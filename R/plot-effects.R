@@ -1,6 +1,6 @@
 # Effects of the classes in pictures: offsets with their intervals, and what the matrix does to each class.
 
-offsets_shown <- 40L # classes, the farthest ones
+offsets_shown <- 30L # classes, the farthest ones
 moves_named <- 5L
 
 #' Offsets as points with their intervals, in their order
@@ -15,7 +15,8 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     stop_input("object", "has no offsets of its classes", "Draw its map: autoplot(fit, what = \"map\").")
   }
   k <- nrow(rows)
-  if (k > offsets_shown) rows <- rows[order(-abs(rows$estimate))[seq_len(offsets_shown)], ]
+  most <- if (base_size < 8) 12L else offsets_shown
+  if (k > most) rows <- rows[order(-abs(rows$estimate))[seq_len(most)], ]
   rows <- rows[order(rows$estimate), ]
   half <- stats::qnorm((1 + level) / 2) * rows$sd
   rows$conf.low <- rows$estimate - half
@@ -31,9 +32,9 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     ggplot2::scale_y_discrete(labels = function(x) shorten(x, 24)) +
     labs(title = "Offsets of the classes", x = "Offset of the latent value", y = NULL,
       caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " farthest of ", k, " classes. "),
-        "Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
+        "Right of 0 the class is made more likely. Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
-    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 30) 0.7 else 0.95)))
+    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
 }
 
 #' The matrix as a heat map
@@ -58,6 +59,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   others <- which(as.character(rows$class) != as.character(rows$said))
   named <- rows[utils::head(others[order(-abs(rows$estimate[others]))], moves_named), ]
   most <- max(abs(rows$estimate), 1e-12)
+  numbers <- k <= 16 # in the cells; the caption has them always
   short <- function(x) shorten(x, if (k > 12) 6 else 10)
   # as many digits as the largest of them needs; those that they do not show are not named
   digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
@@ -67,20 +69,28 @@ plot_moves <- function(object, ..., base_size = 9) {
   ggplot(rows, aes(.data$said, .data$class)) +
     ggplot2::geom_tile(aes(fill = .data$estimate)) +
     ggplot2::geom_tile(data = named, fill = NA, colour = "black", linewidth = base_size / 20) +
-    geom_fit_text(aes(.data$said, .data$class, label = .data$label), data = named, width = 0.9 / k,
-      height = 0.9 / k, size = text_size(base_size),
-      colour = ifelse(abs(named$estimate) > 0.6 * most, "white", "black")) +
+    (if (numbers) {
+      geom_fit_text(aes(.data$said, .data$class, label = .data$label), data = named, width = 0.9 / k,
+        height = 0.9 / k, size = text_size(base_size),
+        colour = ifelse(abs(named$estimate) > 0.6 * most, "white", "black"))
+    }) +
+    # Without colour both ends are as dark: a stroke in every cell that is lowered tells them apart.
+    (if (any(rows$estimate < -0.1 * most)) {
+      ggplot2::geom_text(aes(label = "-"), data = rows[rows$estimate < -0.1 * most & !(numbers & paste(rows$class, rows$said) %in%
+        paste(named$class, named$said)), ], size = text_size(base_size, min(1, 9 / k)), colour = "grey25")
+    }) +
     ggplot2::scale_fill_gradient2(low = ink[2], mid = "grey97", high = ink[1], limits = c(-most, most),
-      labels = say_plain) +
+      n.breaks = if (base_size < 8) 3 else 5, labels = say_plain) +
     ggplot2::scale_x_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
     labs(title = "What the matrix moves", x = "Class that the scores say (90 %)", y = "Class that is moved", fill = NULL,
-      caption = wrap_words("Largest: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
+      caption = wrap_words("Blue: the class is made more likely, red with a stroke: less. Largest: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
         named$label, collapse = ", "), ". Changes of the latent value, summing to zero over the classes.",
         base_size = base_size)) +
     picture_theme(base_size) +
-    theme(panel.grid = element_blank(), legend.position = "right", legend.key.height = unit(1.6, "lines"),
+    theme(panel.grid = element_blank(), plot.caption = element_text(hjust = 0.5), legend.position = "right", legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
+      axis.text = element_text(size = rel(if (k > 12) (if (base_size < 8) 0.5 else 0.7) else 0.8)),
       axis.text.x = element_text(angle = if (max(nchar(short(classes))) > 3) 90 else 0, vjust = 0.5,
         hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))
 }

@@ -3,20 +3,20 @@
 #' As geom_text(), but no label takes more than `width` and `height` (shares) of the panel
 #'
 #' Labels that would have to be smaller than can be read are left out: the numbers are in the table
-#' that is drawn.
+#' that is drawn. A halo is a pale ground that keeps lines behind the words from crossing them.
 #' @noRd
-geom_fit_text <- function(mapping, data, width, height, ...) {
+geom_fit_text <- function(mapping, data, width, height, ..., halo = FALSE) {
   ggplot2::layer(geom = GeomFitText, mapping = mapping, data = data, stat = "identity",
     position = "identity", show.legend = FALSE, inherit.aes = FALSE,
-    params = list(width = width, height = height, ...))
+    params = list(width = width, height = height, halo = halo, ...))
 }
 
 #' @importFrom ggplot2 ggproto ggproto_parent GeomText
 GeomFitText <- ggproto("GeomFitText", GeomText,
   # No dots: ggplot2 would not look here for the parameters then.
-  draw_panel = function(data, panel_params, coord, na.rm = FALSE, width = 1, height = 1) {
+  draw_panel = function(data, panel_params, coord, na.rm = FALSE, width = 1, height = 1, halo = FALSE) {
     data <- coord$transform(data, panel_params)
-    grid::gTree(words = data, share = c(width, height), cl = "fit_text")
+    grid::gTree(words = data, share = c(width, height), halo = halo, cl = "fit_text")
   }
 )
 
@@ -39,7 +39,12 @@ makeContent.fit_text <- function(x) {
     takes <- c(points(grid::grobWidth(natural), grid::convertWidth),
       points(grid::grobHeight(natural), grid::convertHeight))
     size <- full[i] * min(1, room / takes)
-    if (size >= least_size) draw(i, size)
+    if (size < least_size) return(NULL)
+    text <- draw(i, size)
+    if (!isTRUE(x$halo)) return(text)
+    ground <- grid::rectGrob(words$x[i], words$y[i], grid::grobWidth(text), grid::grobHeight(text), hjust = words$hjust[i],
+      vjust = words$vjust[i], default.units = "native", gp = grid::gpar(fill = "#FFFFFFC0", col = NA))
+    grid::grobTree(ground, text)
   })
   parts <- parts[!vapply(parts, is.null, NA)]
   grid::setChildren(x, do.call(grid::gList, parts))

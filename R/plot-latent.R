@@ -220,12 +220,16 @@ draw_latent <- function(plan, curves, points, level, histogram, base_size) {
   upper <- function(rows) in_panel(rows, 1, latent_panels)
   maps <- levels(curves$map)
   fitted <- length(plan$fits)
-  limits <- latent_limits(curves, maps[seq_len(fitted)])
+  # No calibration is a line to compare with even when it is among the fits.
+  none <- vapply(plan$fits, inherits, NA, "calib_none")
+  own <- if (all(none)) seq_len(fitted) else which(!none)
+  limits <- latent_limits(curves, maps[own])
   banded <- curves[!is.na(curves$conf.low), ]
   # Lines to compare with may leave the panel: fits are what it is there for.
   drawn <- curves[curves$mean >= limits[1] & curves$mean <= limits[2], ]
-  looks <- latent_looks(maps, fitted)
-  width <- ifelse(seq_along(maps) <= fitted, 0.8, 0.5) * pen
+  looks <- latent_looks(maps, own, which(none))
+  width <- ifelse(seq_along(maps) %in% own, 0.8, 0.5) * pen
+  said <- legend_names(maps, base_size)
   plot <- ggplot(curves) +
     (if (nrow(banded)) {
       ggplot2::geom_ribbon(aes(.data$z, ymin = .data$conf.low, ymax = .data$conf.high,
@@ -237,15 +241,15 @@ draw_latent <- function(plan, curves, points, level, histogram, base_size) {
       geom_point(aes(.data$z, .data$mean, colour = .data$map), data = upper(points), shape = 21,
         fill = "white", size = 1.3 * pen, stroke = 0.4 * pen, show.legend = FALSE)
     }) +
-    ggplot2::scale_colour_manual(values = looks$colour, breaks = maps) +
+    ggplot2::scale_colour_manual(values = looks$colour, breaks = maps, labels = said) +
     scale_fill_manual(values = looks$colour, guide = "none") +
-    ggplot2::scale_linetype_manual(values = looks$linetype, breaks = maps) +
-    ggplot2::scale_discrete_manual("linewidth", values = width, breaks = maps) +
+    ggplot2::scale_linetype_manual(values = looks$linetype, breaks = maps, labels = said) +
+    ggplot2::scale_discrete_manual("linewidth", values = width, breaks = maps, labels = said) +
     latent_x_scale(plan) +
     labs(x = latent_axis(plan), y = if (histogram) NULL else latent_panels[1], caption = latent_caption(plan, level, histogram,
         !is.null(points)), colour = NULL, linetype = NULL, linewidth = NULL) +
     picture_theme(base_size) +
-    legend_above(maps, c("colour", "linetype", "linewidth"))
+    legend_above(said, c("colour", "linetype", "linewidth"), base_size)
   if (!histogram) return(plot + scale_y_continuous(limits = limits, labels = say_plain))
   shares <- latent_shares(plan)
   below <- below_height * diff(limits)
@@ -258,11 +262,11 @@ draw_latent <- function(plan, curves, points, level, histogram, base_size) {
 
 #' Colours and line types by map: fits one after the other, lines to compare with always the same
 #' @noRd
-latent_looks <- function(maps, fitted) {
-  own <- seq_len(fitted)
-  place <- c(rep_len(c(1, 5, 7, 6, 8), fitted),
-    c(P = 2, T = 3, I = 4)[substr(maps[-own], 1, 1)])
-  stroke <- c(rep_len(c(1, 5, 6, 7, 8), fitted), place[-own])
+latent_looks <- function(maps, own, none = integer()) {
+  place <- stroke <- stats::setNames(c(P = 2, T = 3, I = 4)[substr(maps, 1, 1)], NULL)
+  place[none] <- stroke[none] <- 4
+  place[own] <- rep_len(c(1, 5, 8, 7, 6, 3, 2), length(own))
+  stroke[own] <- rep_len(c(1, 5, 6, 7, 8, 2, 3), length(own))
   list(colour = stats::setNames(ink[place], maps), linetype = stats::setNames(strokes[stroke], maps))
 }
 

@@ -82,20 +82,26 @@ draw_map <- function(rows, shown, k, bands, base_size) {
   event <- if (is.null(shown)) shorten(rows$class[1], 20)
   of <- if (is.null(shown)) paste0(" of \"", event, "\"") else " of the class"
   left_out <- if (!is.null(shown) && length(shown) < k) {
-    paste0(length(shown), " of ", k, " classes. ")
+    paste0("The first ", length(shown), " of ", k, " classes. ")
   }
+  # Dashes lose the upright parts of steps, and gaps look like jumps: steps are solid, told apart by colour and width.
+  steps <- vapply(split(rows, rows$fit), function(map) mean(diff(map$calibrated) == 0) > 0.5, NA)
+  stroke <- pick(strokes, length(fits))
+  stroke[steps] <- "solid"
+  width <- rep(0.7, length(fits))
+  width[steps] <- rep_len(c(0.9, 0.5, 0.3), sum(steps))
+  said <- legend_names(fits, base_size)
   ggplot(rows, aes(.data$p, .data$calibrated)) +
     geom_abline(slope = 1, intercept = 0, colour = "grey55", linewidth = 0.4 * pen) +
     (if (nrow(banded)) {
       geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$fit),
         data = banded, alpha = 0.25, show.legend = FALSE)
     }) +
-    ggplot2::geom_line(aes(colour = .data$fit, linetype = .data$fit), linewidth = 0.7 * pen,
-      show.legend = length(fits) > 1) +
-    ggplot2::scale_colour_manual(values = pick(ink, length(fits)), breaks = fits, labels = legend_names(fits, base_size)) +
-    scale_fill_manual(values = stats::setNames(pick(ink, length(fits)), fits), guide = "none") +
-    ggplot2::scale_linetype_manual(values = pick(strokes, length(fits)), breaks = fits,
-      labels = legend_names(fits, base_size)) +
+    ggplot2::geom_line(aes(colour = .data$fit, linetype = .data$fit, linewidth = .data$fit), show.legend = length(fits) > 1) +
+    ggplot2::scale_discrete_manual("linewidth", values = width * pen, breaks = fits, labels = said) +
+    ggplot2::scale_colour_manual(values = pick(ink, length(fits), shift = FALSE), breaks = fits, labels = said) +
+    scale_fill_manual(values = stats::setNames(pick(ink, length(fits), shift = FALSE), fits), guide = "none") +
+    ggplot2::scale_linetype_manual(values = stroke, breaks = fits, labels = said) +
     scale_x_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
     scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
@@ -104,11 +110,11 @@ draw_map <- function(rows, shown, k, bands, base_size) {
     labs(
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
-      colour = NULL, linetype = NULL,
+      colour = NULL, linetype = NULL, linewidth = NULL,
       caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, base_size = base_size)
     ) +
     picture_theme(base_size) +
-    legend_above(fits, c("colour", "linetype")) +
+    legend_above(said, c("colour", "linetype", "linewidth"), base_size) +
     square_theme()
 }
 

@@ -53,10 +53,17 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
   pen <- base_size / 10
   names <- levels(rows$forecast)
   many <- length(names) > most_marks
-  short <- stats::setNames(if (many) shorten(names, 14) else legend_names(shorten(names, 24), base_size), names)
+  short <- stats::setNames(if (many) shorten(names, 14) else legend_names(names, base_size), names)
   grouped <- !is.null(placed[["by"]])
   least <- max(0.02 * placed$uncertainty, 1e-3) # labels of one class have no uncertainty
-  top <- c(mcb = 1.2 * max(placed$miscalibration, least), dsc = 1.15 * max(placed$discrimination, least))
+  # Miscalibration begins at 0, the best there is. Discrimination is drawn where the forecasts are, on a stretch
+  # long enough that a unit of it does not look much larger than one of miscalibration.
+  top <- c(mcb = 1.2 * max(placed$miscalibration, least), dsc = 0, low = 0)
+  ends <- range(placed$discrimination)
+  span <- max(diff(ends), top[["mcb"]] / 2, least)
+  top[["dsc"]] <- ends[2] + 0.2 * span
+  top[["low"]] <- max(0, ends[1] - 0.2 * span)
+  if (top[["low"]] < 0.1 * top[["dsc"]]) top[["low"]] <- 0
   lines <- if (grouped) {
     groups <- split(placed, placed$by, drop = TRUE)
     do.call(rbind, lapply(names(groups), function(name) {
@@ -72,10 +79,10 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
     ggplot2::geom_label(aes(.data$label.x, .data$label.y, label = .data$label),
       data = lines[!is.na(lines$label.x), ], size = text_size(base_size, 0.65), colour = "grey40", label.size = 0,
       label.padding = unit(0.08, "lines"), fill = "white") +
-    scale_x_continuous(limits = c(0, top[["mcb"]]), breaks = few_breaks, labels = say_plain, expand = c(0, 0)) +
-    scale_y_continuous(limits = c(0, top[["dsc"]]), labels = say_plain, expand = c(0, 0)) +
-    labs(x = "Miscalibration", y = "Discrimination", colour = NULL, shape = NULL,
-      caption = wrap_words("Grey: equal mean ", score_words[[measure]], ". Best is the upper left", if (grouped) "." else "; ",
+    scale_x_continuous(limits = c(0, top[["mcb"]]), n.breaks = if (base_size < 8) 4 else 5, labels = say_plain, expand = c(0, 0)) +
+    scale_y_continuous(limits = c(top[["low"]], top[["dsc"]]), n.breaks = if (base_size < 8) 4 else 5, labels = say_plain, expand = c(0, 0)) +
+    labs(x = "Miscalibration", y = "Discrimination", colour = NULL, shape = NULL, size = NULL,
+      caption = wrap_words("Grey lines: equal mean ", score_words[[measure]], ". Best is the upper left", if (grouped) "." else "; ",
         if (!grouped) paste0("uncertainty ", say_three(placed$uncertainty[1]), "."), if (many) " Names that would overlap are left out.",
         if (length(lost)) paste0(" Infinite for ", paste(shorten(lost, 20), collapse = ", "), "."))) +
     picture_theme(base_size) +
@@ -87,11 +94,14 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
 marked_points <- function(placed, short, base_size) {
   names <- names(short)
   list(
-    geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed, size = 0.26 * base_size,
+    # Later ones are smaller, so that none is hidden by one on the same spot.
+    geom_point(aes(colour = .data$forecast, shape = .data$forecast, size = .data$forecast), data = placed,
       show.legend = length(names) > 1),
-    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names)), names), labels = short),
+    ggplot2::scale_size_manual(values = stats::setNames(seq(0.34, 0.2, length.out = max(2, length(names)))[seq_along(names)] *
+      base_size, names), labels = short),
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names), shift = FALSE), names), labels = short),
     ggplot2::scale_shape_manual(values = stats::setNames(pick(marks, length(names)), names), labels = short),
-    legend_above(short, c("colour", "shape"))
+    legend_above(short, c("colour", "shape", "size"), base_size)
   )
 }
 
@@ -108,23 +118,24 @@ named_points <- function(placed, short, top, base_size) {
 #' Lines of equal score, DSC = MCB + UNC - score, from edge to edge; a label where no point is near
 #' @noRd
 score_lines <- function(uncertainty, top, placed = NULL) {
-  score <- pretty(c(uncertainty - top[["dsc"]], uncertainty + top[["mcb"]]), 7)
+  low <- if ("low" %in% names(top)) top[["low"]] else 0
+  score <- pretty(c(uncertainty - top[["dsc"]], uncertainty - low + top[["mcb"]]), 7)
   rise <- uncertainty - score
-  x <- pmax(0, -rise)
+  # An end beyond its limits by rounding would take the line away, and is put on it.
+  x <- pmax(0, low - rise)
   xend <- pmin(top[["mcb"]], top[["dsc"]] - rise)
-  keep <- xend > x
-  # Rounding must not put an end outside the panel, which would lose the line.
-  inside <- function(y) pmin(pmax(y, 0), top[["dsc"]])
-  lines <- data.frame(score = score, x = x, y = inside(x + rise), xend = xend, yend = inside(xend + rise))[keep, ]
+  keep <- xend - x > 1e-6 * top[["mcb"]]
+  within <- function(y) pmin(pmax(y, low), top[["dsc"]])
+  lines <- data.frame(score = score, x = x, y = within(x + rise), xend = xend, yend = within(xend + rise))[keep, ]
   lines$label <- say_plain(signif(lines$score, 4))
   lines$label.x <- lines$label.y <- rep(NA_real_, nrow(lines))
   for (i in seq_len(nrow(lines))) {
     at <- seq(lines$x[i], lines$xend[i], length.out = 25)
     u <- at / top[["mcb"]]
-    v <- (at + lines$y[i] - lines$x[i]) / top[["dsc"]]
+    v <- (at + lines$y[i] - lines$x[i] - low) / (top[["dsc"]] - low)
     room <- pmin(u, 1 - u, v, 1 - v) # to the edges, as shares of the panel
     near <- vapply(seq_along(at), function(j) {
-      min(1, abs(placed$miscalibration / top[["mcb"]] - u[j]) + abs(placed$discrimination / top[["dsc"]] - v[j]))
+      min(1, abs(placed$miscalibration / top[["mcb"]] - u[j]) + abs((placed$discrimination - low) / (top[["dsc"]] - low) - v[j]))
     }, 0)
     best <- which.max(pmin(near, 2 * room) - 0.02 * abs(u - 0.5))
     if (room[best] < 0.05 || near[best] < 0.1) next # no room for a label

@@ -24,7 +24,8 @@ autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "relia
   if (!nrow(object$path)) stop_input("object", "has seen nothing yet", "Feed it with update().")
   plot <- switch(type, evidence = plot_evidence(object, base_size), scores = plot_monitor_scores(object, base_size),
     reliability = plot_monitor_reliability(object, periods, base_size))
-  plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom")
+  plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom",
+    plot.caption = element_text(hjust = if (type == "reliability") 0.5 else 0))
 }
 
 plot_evidence <- function(monitor, base_size) {
@@ -37,7 +38,6 @@ plot_evidence <- function(monitor, base_size) {
     alternative = factor(rep(names, each = nrow(path)), names),
     e = exp(pmin(pmax(as.vector(path[, -(1:3)]), -ceiling), ceiling))
   )
-  breaks <- unique(round(seq(1, nrow(path), length.out = min(12, nrow(path)))))
   ggplot2::ggplot(table, ggplot2::aes(.data$look, .data$e, colour = .data$alternative,
     linetype = .data$alternative, group = interaction(.data$run, .data$alternative))) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
@@ -45,41 +45,63 @@ plot_evidence <- function(monitor, base_size) {
     ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean")) + ggplot2::geom_point(size = 0.8) +
     ggplot2::scale_discrete_manual("linewidth", values = c("FALSE" = 0.4, "TRUE" = 1), guide = "none") +
     ggplot2::scale_y_log10() +
-    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3, 5)], length(names)), names)) +
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3, 5)], length(names), shift = FALSE), names)) +
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
-    scale_periods(breaks, monitor$period[path[breaks, 2]]) +
+    scale_periods(nrow(path), monitor$period[path[, 2]], base_size) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
-      caption = wrap_words("Evidence against calibration, by alternative and in the mean. Dashed line: alarm, at an e-value of ",
+      caption = wrap_words("Evidence against calibration, by alternative; the mean (thick) decides. Dashed red line: alarm, at an e-value of ",
         format(1 / monitor$level), ".", if (beyond) " Values beyond 1e-12 and 1e12 are drawn there.", base_size = base_size))
 }
 
-#' Periods below a picture: names that would overlap are left out
+#' Periods below a picture: evenly spaced ones, as many as there is room for
 #' @noRd
-scale_periods <- function(breaks, labels) {
-  ggplot2::scale_x_continuous(breaks = breaks, labels = labels, guide = ggplot2::guide_axis(check.overlap = TRUE))
+scale_periods <- function(n, labels, base_size, columns = 1) {
+  room <- max(2, floor((if (base_size < 8) 40 else 70) / columns / (max(nchar(labels)) + 2)))
+  breaks <- seq(1, n, by = ceiling(n / room))
+  ggplot2::scale_x_continuous(breaks = breaks, labels = labels[breaks], guide = ggplot2::guide_axis(check.overlap = TRUE))
 }
 
 plot_monitor_scores <- function(monitor, base_size) {
   table <- tidy(monitor)
-  shown <- c(log_loss = "Log loss", brier = "Brier score", accuracy = "Accuracy", confidence = "Accuracy",
-    slope = "Calibration slope")
+  shown <- c(log_loss = "Log loss (lower is better)", brier = "Brier score (lower is better)", accuracy = "Accuracy",
+    confidence = "Accuracy", slope = "Calibration slope (best: 1)")
   long <- do.call(rbind, lapply(names(shown), function(name) {
     data.frame(at = seq_len(nrow(table)), run = table$run, measure = shown[[name]],
       what = if (name == "confidence") "Mean confidence" else "Observed", value = table[[name]])
   }))
-  lost <- unique(long$measure[!is.finite(long$value)])
-  long$value[!is.finite(long$value)] <- NA # the line is interrupted there
   long$measure <- factor(long$measure, unique(shown))
-  breaks <- unique(round(seq(1, nrow(table), length.out = min(12, nrow(table)))))
-  ggplot2::ggplot(long, ggplot2::aes(.data$at, .data$value, linetype = .data$what,
-    group = interaction(.data$run, .data$what))) +
-    ggplot2::geom_line(na.rm = TRUE) + ggplot2::geom_point(size = 0.8, na.rm = TRUE) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
-    scale_periods(breaks, table$period[breaks]) +
-    ggplot2::labs(x = "Period", y = NULL, linetype = NULL, caption = if (length(lost)) {
-      wrap_words("Lines are interrupted in periods with an infinite or undefined value (", paste(lost, collapse = ", "), ").",
-        base_size = base_size)
-    })
+  # Lines end where a value is infinite or undefined: a new piece begins after it.
+  long$piece <- stats::ave(as.integer(!is.finite(long$value)), long$measure, long$what, FUN = cumsum)
+  lost <- long[!is.finite(long$value), ]
+  long <- long[is.finite(long$value), ]
+  key <- function(rows) paste(rows$run, rows$what, rows$measure, rows$piece)
+  alone <- table(key(long))[key(long)] < 2
+  n <- nrow(table)
+  label <- function(rows) ifelse(is.infinite(rows$value), "Inf", "?")
+  said <- if (nrow(lost)) {
+    paste0(" Not drawn, marked at the top (Inf: infinite, ?: undefined): ", paste(vapply(split(lost, droplevels(lost$measure)), function(rows) {
+      paste0(tolower(sub(" [(].*", "", as.character(rows$measure[1]))), " of ", length(unique(rows$at)), " of ", say_count(n, "period"))
+    }, ""), collapse = ", "), ".")
+  }
+  narrow <- if (base_size < 8) 18 else 40
+  ggplot2::ggplot(long, ggplot2::aes(.data$at, .data$value, linetype = .data$what, shape = .data$what)) +
+    ggplot2::geom_hline(ggplot2::aes(yintercept = .data$value), data = data.frame(value = 1,
+      measure = factor(shown[["slope"]], unique(shown))), colour = "grey60") +
+    ggplot2::geom_line(ggplot2::aes(group = interaction(.data$run, .data$what, .data$piece)), data = long[!alone, ]) +
+    ggplot2::geom_point(size = 0.13 * base_size) +
+    (if (nrow(lost)) {
+      lost$label <- label(lost)
+      ggplot2::geom_text(ggplot2::aes(.data$at, Inf, label = .data$label), data = lost, vjust = 1.3,
+        size = text_size(base_size, 0.6), inherit.aes = FALSE, check_overlap = TRUE)
+    }) +
+    ggplot2::scale_linetype_manual(values = c(Observed = "solid", "Mean confidence" = "42")) +
+    ggplot2::scale_shape_manual(values = c(Observed = 16, "Mean confidence" = 1)) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y",
+      labeller = ggplot2::label_wrap_gen(narrow)) +
+    scale_periods(n, table$period, base_size, 2) +
+    ggplot2::scale_y_continuous(expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
+    ggplot2::labs(x = "Period", y = NULL, linetype = NULL, shape = NULL,
+      caption = wrap_words("Accuracy and mean confidence should agree.", said, base_size = base_size))
 }
 
 plot_monitor_reliability <- function(monitor, groups, base_size) {
@@ -90,19 +112,20 @@ plot_monitor_reliability <- function(monitor, groups, base_size) {
     rows <- which(group == g)
     sums <- matrix(colSums(monitor_sums(monitor, "bin", rows)), bins)
     ends <- unique(monitor$period[range(rows)])
-    data.frame(group = paste(ends, collapse = " to "), n = sums[, 1], forecast = sums[, 2] / sums[, 1],
+    data.frame(group = paste(ends, collapse = if (base_size < 8) " -\n" else " to "), n = sums[, 1], forecast = sums[, 2] / sums[, 1],
       observed = sums[, 3] / sums[, 1])
   }))
   table <- table[table$n > 0, ]
   table$group <- factor(table$group, unique(table$group))
   event <- if (length(monitor$classes) == 2) monitor$classes[2] else "the most likely class"
   ggplot2::ggplot(table, ggplot2::aes(.data$forecast, .data$observed)) +
-    ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line() +
-    ggplot2::geom_point(ggplot2::aes(size = .data$n)) + ggplot2::scale_size_area(max_size = 0.36 * base_size) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$group), labeller = ggplot2::label_wrap_gen(if (base_size < 8) 12 else 25)) +
+    ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line(colour = "grey70", linewidth = 0.03 * base_size) +
+    ggplot2::geom_point(ggplot2::aes(size = .data$n, alpha = point_shade(.data$n))) +
+    ggplot2::scale_size_area(max_size = 0.3 * base_size, guide = "none") + ggplot2::scale_alpha_identity() +
+    ggplot2::facet_wrap(ggplot2::vars(.data$group)) +
     ggplot2::scale_x_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
     ggplot2::scale_y_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
     ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
     ggplot2::labs(x = paste("Probability of", event), y = "Observed frequency",
-      caption = wrap_words("Size of the points: number of rows.", base_size = base_size))
+      caption = wrap_words("Means of ten bins; size of the points: number of rows, faint where a bin has few.", base_size = base_size))
 }

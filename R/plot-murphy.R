@@ -79,20 +79,20 @@ murphy_curve <- function(forecast, event, points) {
 draw_murphy <- function(table, constant, event, base_size) {
   pen <- base_size / 10
   names <- levels(table$forecast)
-  short <- stats::setNames(legend_names(shorten(names, 24), base_size), names)
+  short <- stats::setNames(legend_names(names, base_size), names)
   ggplot(table, aes(.data$theta, .data$score)) +
-    geom_path(data = constant, colour = "grey65", linewidth = 0.5 * pen) +
+    geom_path(data = constant, colour = "grey50", linewidth = 0.3 * pen) +
     geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.6 * pen,
       show.legend = length(names) > 1) +
-    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names)), names), labels = short) +
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names), shift = FALSE), names), labels = short) +
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names), labels = short) +
     scale_x_continuous(limits = c(0, 1), breaks = seq(0, 1, 0.25), labels = say_plain, expand = c(0.01, 0)) +
     scale_y_continuous(limits = c(0, NA), labels = say_plain,
       expand = ggplot2::expansion(mult = c(0, 0.05))) +
     labs(x = "Threshold", y = "Mean elementary score", colour = NULL, linetype = NULL,
       caption = wrap_words("Event: ", shorten(event, 30), ". The area under a curve is the Brier score; lower is ",
-        "better. Grey: the constant forecast.")) +
+        "better. Thin grey: the constant forecast.", base_size = base_size)) +
     picture_theme(base_size) +
     (if (!is.null(table[["by"]])) facet_wrap(vars(.data$by), labeller = ggplot2::as_labeller(function(x) shorten(x, 24)))) +
-    legend_above(short, c("colour", "linetype"))
+    legend_above(short, c("colour", "linetype"), base_size)
 }

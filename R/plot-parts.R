@@ -2,14 +2,22 @@
 # height, and words that fit.
 
 # Colours of Okabe and Ito (2008), told apart by people who do not see all colours; ordered so that
-# neighbours differ in lightness as well. Line types and shapes go with them.
-ink <- c("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
-strokes <- c("solid", "42", "13", "4313", "84", "2262", "1242", "F2")
+# neighbours differ in lightness as well. Line types and shapes go with them. Grey is not among them: it is the
+# colour of what forecasts are compared with.
+ink <- c("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00", "#7A3B00")
+strokes <- c("solid", "42", "13", "4313", "84", "2262", "1242", "93131313")
 marks <- c(16, 17, 15, 18, 1, 2, 0, 5)
 
-#' The first `n` of these, again from the start when they run out
+#' The first `n` of these. Beyond eight, colours go round while strokes and marks start one later in each round, so
+#' that no two of 64 look the same.
+#'
+#' @param shift whether the values start later in every round.
 #' @noRd
-pick <- function(values, n) rep_len(values, n)
+pick <- function(values, n, shift = TRUE) {
+  size <- length(values)
+  at <- seq_len(n) - 1L
+  values[(at + if (shift) at %/% size else 0L) %% size + 1L]
+}
 
 #' @importFrom ggplot2 element_blank element_text margin rel theme theme_bw unit
 picture_theme <- function(base_size) {
@@ -94,14 +102,12 @@ in_panel <- function(rows, panel, names) {
   rows
 }
 
-#' A legend above the panels, in as many columns as fit a picture three inches wide
+#' A legend above the panels that fits a picture three inches wide with text of size 7, and one of six inches with larger text
 #'
-#' @param names of its entries; @param ... aesthetics that share it.
+#' @param names of its entries, as they stand there; @param aesthetics that share it.
 #' @noRd
-legend_above <- function(names, aesthetics) {
-  # In the theme's smallest case a letter takes 3.4 points, a key 23, and 170 are left for both; but
-  # two rows are the most.
-  columns <- max(1, min(length(names), floor(170 / (3.4 * max(nchar(names)) + 23))), ceiling(length(names) / 2))
+legend_above <- function(names, aesthetics, base_size = 9) {
+  columns <- legend_columns(names, base_size)
   guide <- ggplot2::guide_legend(ncol = columns, byrow = TRUE)
   list(
     do.call(ggplot2::guides, stats::setNames(rep(list(guide), length(aesthetics)), aesthetics)),
@@ -109,12 +115,43 @@ legend_above <- function(names, aesthetics) {
   )
 }
 
-#' Names in a legend of two rows: with many of them they are shortened to fit
+# In letters: a key with what stands around it, and the width that is left of a picture beside its vertical axis.
+legend_key <- 8
+legend_width <- function(base_size) if (base_size < 8) 64 else floor(106 * 9 / base_size)
+
+#' Whether entries fit in so many columns, filled by row, each as wide as its longest
 #' @noRd
-legend_names <- function(names, base_size) {
-  columns <- ceiling(length(names) / 2)
-  if (columns < 3) return(names)
-  shorten(names, floor((if (base_size < 8) 36 else 100) / columns))
+legend_fits <- function(names, columns, base_size) {
+  widest <- tapply(nchar(names), (seq_along(names) - 1) %% columns, max)
+  sum(widest + legend_key) <= legend_width(base_size)
+}
+
+#' As many as fit, in rows of equal length
+#' @noRd
+legend_columns <- function(names, base_size) {
+  n <- length(names)
+  for (rows in seq_len(n)) {
+    columns <- ceiling(n / rows)
+    if (legend_fits(names, columns, base_size)) return(columns)
+  }
+  1
+}
+
+legend_rows <- function(names, base_size) ceiling(length(names) / legend_columns(names, base_size))
+
+#' Names for a legend of two rows at most (of four from nine names on), shortened as far as they must be
+#'
+#' @param tail what stands after each name, uncut.
+#' @noRd
+legend_names <- function(names, base_size, tail = "") {
+  rows <- if (length(names) > 8) 4 else 2
+  columns <- ceiling(length(names) / rows)
+  if (length(names) < 2) return(paste0(names, tail))
+  for (most in seq(max(nchar(names)), 6)) {
+    short <- paste0(shorten(names, most), tail)
+    if (legend_fits(short, columns, base_size)) break
+  }
+  short
 }
 
 # Words -----------------------------------------------------------------------------------
@@ -167,10 +204,12 @@ cut_common <- function(x) {
 
 #' Panel titles that fit when `columns` panels stand side by side: on up to three lines, then shortened
 #' @noRd
-short_labels <- function(columns) {
-  most <- max(8, floor(44 / columns))
+short_labels <- function(columns, base_size = 9) {
+  most <- title_letters(columns, base_size)
   ggplot2::as_labeller(function(x) wrap_title(x, most))
 }
+
+title_letters <- function(columns, base_size) max(8, floor(48 / columns))
 
 wrap_title <- function(x, most, lines = 3) {
   wrapped <- vapply(as.character(x), function(title) paste(strwrap(title, most + 1), collapse = "\n"), "")

@@ -9,33 +9,36 @@ diagonal <- function(pen) {
     colour = "grey55", linewidth = 0.4 * pen)
 }
 
-bin_layers <- function(rows, pen, sized) {
+bin_layers <- function(rows, pen, sized, low = 0) {
   rows <- upper_panel(rows)
   rows$side <- ifelse(rows$gap > 0, "high", "low")
   rows$shade <- gap_shade(rows$n)
-  rows$tone <- point_shade(rows$n)
+  rows$strength <- point_shade(rows$n)
   known <- rows[!is.na(rows$conf.low), ]
+  cut <- known[known$conf.low < low, ]
+  known$conf.low <- pmax(known$conf.low, low)
   list(
     geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = .data$confidence,
       ymax = .data$observed, fill = .data$side, alpha = .data$shade), data = rows),
     diagonal(pen),
-    geom_linerange(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high, alpha = .data$tone),
+    geom_linerange(aes(.data$confidence, ymin = .data$conf.low, ymax = .data$conf.high, alpha = .data$strength),
       data = known, linewidth = 0.4 * pen),
+    if (nrow(cut)) {
+      geom_segment(aes(.data$confidence, low + 0.04 * (1 - low), xend = .data$confidence, yend = low, alpha = .data$strength),
+        data = cut, linewidth = 0.4 * pen, arrow = grid::arrow(length = unit(0.06 * pen, "inches")))
+    },
     if (sized) {
-      geom_point(aes(.data$confidence, .data$observed, size = .data$n, alpha = .data$tone), data = rows)
+      geom_point(aes(.data$confidence, .data$observed, size = .data$n, alpha = .data$strength), data = rows)
     } else {
-      geom_point(aes(.data$confidence, .data$observed, alpha = .data$tone), data = rows, size = 1.3 * pen)
+      geom_point(aes(.data$confidence, .data$observed, alpha = .data$strength), data = rows, size = 1.3 * pen)
     }
   )
 }
 
-#' Gaps of bins with few rows fade: they say little
+#' What bins with few rows show fades: it says little
 #' @noRd
 gap_shade <- function(n) 0.06 + 0.4 * n / (n + 10)
-
-#' So do their points and intervals
-#' @noRd
-point_shade <- function(n) 0.2 + 0.8 * n / (n + 5)
+point_shade <- function(n) 0.15 + 0.85 * n / (n + 10)
 
 curve_layers <- function(rows, bands, pen) {
   rows <- upper_panel(rows)
@@ -56,17 +59,34 @@ curve_layers <- function(rows, bands, pen) {
   )
 }
 
-smooth_layers <- function(bands, pen) {
+smooth_layers <- function(bands, spread, pen) {
   bands <- upper_panel(bands)
   known <- bands[!is.na(bands$conf.low), ]
+  seen <- seen_stretches(bands, spread)
   list(
     if (nrow(known)) {
       geom_ribbon(aes(.data$score, ymin = .data$conf.low, ymax = .data$conf.high), data = known,
         fill = "#D55E00", alpha = 0.25)
     },
     diagonal(pen),
-    geom_path(aes(.data$score, .data$observed), data = bands, colour = "#D55E00", linewidth = 0.7 * pen)
+    geom_path(aes(.data$score, .data$observed), data = bands, colour = "#D55E00", linewidth = 0.25 * pen),
+    geom_path(aes(.data$score, .data$observed, group = .data$stretch), data = seen, colour = "#D55E00",
+      linewidth = 0.8 * pen)
   )
+}
+
+#' The parts of the curves where there are scores, numbered
+#' @noRd
+seen_stretches <- function(bands, spread) {
+  if (is.null(spread)) return(cbind(bands, stretch = 1L))
+  curve <- function(rows) paste(rows$forecast, as.character(rows$class))
+  parts <- lapply(split(bands, curve(bands)), function(part) {
+    own <- spread[curve(spread) == curve(part)[1] & spread$n > 0, ]
+    inside <- vapply(part$score, function(at) any(at >= own$lower - 1e-9 & at <= own$upper + 1e-9), NA)
+    part$stretch <- paste(curve(part)[1], cumsum(c(1L, diff(inside) != 0)))
+    part[inside, ]
+  })
+  do.call(rbind, unname(parts))
 }
 
 # The lower panel -------------------------------------------------------------------------
@@ -91,17 +111,25 @@ share_layer <- function(rows, length, pen) {
 
 # Facets ----------------------------------------------------------------------------------
 
-diagram_facets <- function(plan) {
+diagram_facets <- function(plan, base_size) {
   by <- if (plan$by_class) vars(.data$class) else if (plan$panels > 1) vars(.data$forecast)
-  labeller <- short_labels(plan$columns)
+  labeller <- short_labels(plan$columns, base_size)
+  # With one forecast the titles have room for the rows of the class.
+  if (plan$by_class && !plan$both && !is.null(plan$sizes)) {
+    labeller <- ggplot2::as_labeller(function(x) wrap_title(paste0(x, ", ", say_number(round(plan$sizes[x])), " rows"),
+      title_letters(plan$columns, base_size)))
+  }
   if (plan$histogram) {
     square_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free",
       switch = "y", labeller = ggplot2::labeller(.cols = labeller))
   } else if (plan$both) {
-    facet_grid(rows = vars(.data$forecast), cols = by,
-      labeller = ggplot2::labeller(.cols = labeller, .rows = short_labels(2)))
+    # Titles at the right run along the panels' height, of which there is less.
+    side <- ggplot2::as_labeller(function(x) shorten(x, max(5, floor((if (base_size < 8) 24 else 36) / (if (plan$across) plan$panels else length(plan$tables))))))
+    own <- vars(.data$forecast)
+    facet_grid(rows = if (plan$across) by else own, cols = if (plan$across) own else by,
+      labeller = ggplot2::labeller(.cols = labeller, .rows = side))
   } else if (!is.null(by)) {
-    facet_wrap(by, labeller = labeller)
+    facet_wrap(by, labeller = labeller, ncol = plan$columns)
   }
 }
 
@@ -125,7 +153,8 @@ FacetSquare <- ggproto("FacetSquare", ggplot2::FacetGrid,
 # The numbers in the corner ---------------------------------------------------------------
 
 corner_layer <- function(tables, rows, plan, base_size) {
-  parts <- lapply(tables, corner_numbers, few = plan$columns > 2)
+  few <- plan$columns > 2 || base_size < 8
+  parts <- lapply(tables, corner_numbers, few = few)
   text <- join_tables(parts)
   free <- vapply(seq_len(nrow(text)), function(i) {
     mine <- rows$forecast == text$forecast[i] &
@@ -140,7 +169,7 @@ corner_layer <- function(tables, rows, plan, base_size) {
   text$vjust <- as.numeric(above)
   # Half the panel's width would reach the diagonal where the numbers are lowest.
   geom_fit_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust, vjust = .data$vjust),
-    data = upper_panel(text), width = 0.45, height = 0.3, size = text_size(base_size),
+    data = upper_panel(text), width = 0.45, height = 0.3, size = text_size(base_size), halo = TRUE,
     lineheight = 0.95, colour = "grey20")
 }
 
@@ -194,11 +223,12 @@ free_corner <- function(rows, least) {
 
 diagram_labels <- function(tables, plan, base_size) {
   event <- if (plan$type == "event") shorten(tables[[1]]$class[1], 20)
+  alone <- if (plan$by_class && plan$panels == 1) shorten(tables[[1]]$class[1], 20)
   labs(
     title = switch(plan$type,
       confidence = "Reliability of the predicted class",
-      classwise = "Reliability of each class",
-      top_label = "Reliability by predicted class",
+      classwise = if (is.null(alone)) "Reliability of each class" else paste0("Reliability for \"", alone, "\""),
+      top_label = if (is.null(alone)) "Reliability by predicted class" else paste0("Reliability when \"", alone, "\" is predicted"),
       event = paste0("Reliability for \"", event, "\"")
     ),
     x = switch(plan$type,
@@ -217,8 +247,12 @@ diagram_caption <- function(tables, plan, base_size) {
   percent <- if (!is.null(level)) say_level(level)
   counts <- vapply(tables, function(table) as.double(attr(table, "N")), 0)
   rows <- if (all(vapply(tables, is_whole, NA)) || plan$by_class) {
-    paste0("N = ", paste(unique(range(counts)) |> vapply(say_number, ""), collapse = " to "), ". ")
+    paste0("N = ", paste(unique(range(counts)) |> vapply(say_number, ""), collapse = " to "),
+      if (length(tables) > 1 && !plan$by_class) " in each panel", ". ")
   }
+  few <- plan$columns > 2 || base_size < 8
+  corner <- !is.null(attr(tables[[1]], "corner"))
+  low <- unlist(lapply(tables, function(table) table$conf.low[table$n > 0]))
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
       if (!is.null(plan$chosen)) paste0(", those with the ", plan$chosen, " rows"), ". ")
@@ -230,20 +264,27 @@ diagram_caption <- function(tables, plan, base_size) {
         confidence = paste0("; band: its pointwise ", percent, " intervals"),
         simultaneous = paste0("; grey: ", percent, " range of the whole curve if the forecast were calibrated"),
         paste0("; grey: pointwise ", percent, " range of the curve if the forecast were calibrated"))
-    }, ". Brier score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty.")
+    }, if (few) ". MCB: miscalibration, as part of the Brier score." else {
+      ". Brier score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty."
+    })
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ". Distance from the diagonal: mean (ICI), 90 % quantile (E90), largest (Emax).")
+    }, "; thin where there are no scores. ", if (corner) {
+      "O:E: observed to expected events (best: 1); slope (best: 1); c: area under the ROC curve."
+    } else if (few) {
+      "ICI: mean distance from the diagonal."
+    } else {
+      "ICI, E90, Emax: mean, 90% quantile and maximum of its distance from the diagonal."
+    })
   } else {
     paste0("Boxes: difference between mean probability and observed frequency, faint where a bin has few rows",
-      if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"), ".")
+      if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
+      if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".")
   }
   words <- if (plan$type == "confidence" && plan$method == "bins") {
-    paste0(" ", if (plan$columns > 2) "over, under" else "Over-, underconfidence",
+    paste0(" ", if (few) "over, under" else "Over-, underconfidence",
       ": mean confidence when wrong, mean doubt (1 - confidence) when right.")
   }
-  sizes <- if (plan$method == "bins" && !plan$histogram) " Size of the points: number of rows."
-  cut <- if (isTRUE(plan$cut)) " Intervals that reach below the picture end at its edge."
-  wrap_words(rows, classes, how, words, sizes, cut, base_size = base_size)
+  wrap_words(rows, classes, how, words, base_size = base_size)
 }

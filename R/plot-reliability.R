@@ -135,21 +135,20 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
   if (plan$method == "bins") rows <- widen_bins(rows)
   pen <- base_size / 10 # points and lines shrink with the text
   limits <- c(plan$low, 1)
-  breaks <- if (plan$low > 0) pretty(limits, 4) else if (plan$columns > 2) c(0, 0.5, 1) else quarters
-  if (plan$low > 0) {
-    plan$cut <- any(rows$conf.low < plan$low, na.rm = TRUE)
-    rows$conf.low <- pmax(rows$conf.low, plan$low)
-  }
+  breaks <- if (plan$low > 0) pretty(limits, 4) else if (plan$columns > 5) 0:1 else if (plan$columns > 2) c(0, 0.5, 1) else quarters
+  # No score of the most likely of two classes lies below a half.
+  if (plan$halves) rows$lower <- pmax(rows$lower, 0.5)
+  spread <- join_tables(lapply(tables, attr, "spread"))
   upper <- switch(plan$method,
     isotonic = curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen),
-    smooth = smooth_layers(join_tables(lapply(tables, attr, "band")), pen),
-    bin_layers(rows, pen, sized = !plan$histogram)
+    smooth = smooth_layers(join_tables(lapply(tables, attr, "band")), spread, pen),
+    bin_layers(rows, pen, sized = !plan$histogram, low = plan$low)
   )
-  spread <- if (plan$histogram) {
-    if (plan$method == "bins") rows else join_tables(lapply(tables, attr, "spread"))
-  }
+  if (is.null(spread)) spread <- rows
+  if (plan$halves) spread <- spread[spread$n > 0, ]
+  if (plan$halves) spread$lower <- pmax(spread$lower, 0.5)
   ggplot(rows) +
-    diagram_facets(plan) +
+    diagram_facets(plan, base_size) +
     upper +
     upper_extent(limits, limits, panel_names) +
     corner_layer(tables, rows, plan, base_size) +
@@ -165,7 +164,8 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
     }) +
     diagram_labels(tables, plan, base_size) +
     picture_theme(base_size) +
-    square_theme(fixed = !plan$histogram)
+    square_theme(fixed = !plan$histogram) +
+    theme(strip.text = element_text(size = rel(if (base_size < 8 && plan$columns > 1) (if (plan$columns > 3) 0.6 else 0.7) else 0.8)))
 }
 
 quarters <- c(0, 0.25, 0.5, 0.75, 1)
@@ -205,9 +205,12 @@ diagram_plan <- function(tables, histogram, classes, rarest) {
       "There is room for it with one forecast, or one class.")
   }
   if (is.null(histogram)) histogram <- panels <= 3 && !both
-  columns <- if (histogram || both) panels else ggplot2::wrap_dims(panels)[2]
+  # Pictures are wider than high, and so are grids of squares; of classes and forecasts the more stand side by side.
+  across <- both && length(tables) > panels
+  columns <- if (across) length(tables) else if (histogram || both) panels else ceiling(panels / max(1, round(sqrt(panels / 1.5))))
   list(tables = tables, type = type, method = method, by_class = by_class, both = both,
-    histogram = histogram, panels = panels, columns = columns, left_out = left_out,
+    across = across, histogram = histogram, panels = panels, columns = columns, left_out = left_out,
+    halves = type == "confidence" && attr(tables[[1]], "K") == 2, sizes = if (by_class) class_sizes(tables[[1]], type),
     chosen = if (!is.character(classes)) if (rarest) "fewest" else "most", low = lowest_drawn(tables, type))
 }
 
@@ -236,12 +239,20 @@ drawn_classes <- function(tables, classes, type, rarest) {
     # A class that is never predicted may have no bins at all.
     return(shown[shown %in% unlist(lapply(tables, function(table) as.character(table$class)))])
   }
-  # A smooth curve does not give the counts; its table is cut to the classes asked for, in their order.
-  if (identical(attr(table, "method"), "smooth") && length(present) <= check_count(classes, "classes")) return(present)
-  hits <- if (type == "top_label") table$n else ifelse(table$n > 0, table$n * table$observed, 0)
-  sizes <- tapply(hits, factor(as.character(table$class), levels = present), sum)
+  sizes <- class_sizes(table, type)[present]
   shown <- present[order(if (rarest) sizes else -sizes)]
   utils::head(shown, check_count(classes, "classes"))
+}
+
+#' Rows of each class: predicted ones of `"top_label"`, else true ones, which a smooth curve does not sum to
+#' @noRd
+class_sizes <- function(table, type) {
+  spread <- attr(table, "spread")
+  if (!is.null(spread$hits) && type != "top_label") {
+    return(vapply(split(spread$hits, as.character(spread$class)), sum, 0))
+  }
+  hits <- if (type == "top_label") table$n else ifelse(table$n > 0, table$n * table$observed, 0)
+  vapply(split(hits, as.character(table$class)), sum, 0)
 }
 
 #' Tables of several forecasts in one, with a column that says whose

@@ -28,14 +28,18 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
   object <- keep_levels(keep_levels(object, "metric", metrics, "metrics"), "data", data, "data")
   means <- as.data.frame(summary(object, reference, std_error))
   means_all <- means
-  points <- as.data.frame(object)[is.na(object$error), ]
+  points <- as.data.frame(object)
+  failed <- sum(!is.na(points$error))
+  points <- points[is.na(points$error), ]
+  infinite <- sum(!is.finite(points$value))
+  unmatched <- 0L
   if (!is.null(reference)) {
     points <- subtract_reference(points, reference)
+    unmatched <- sum(is.finite(points$own) & !is.finite(points$value))
     means <- means[means$method != reference, ]
     means$mean <- means$difference
     means$std.error <- means$diff.error
   }
-  hidden <- sum(!is.finite(points$value))
   points <- points[is.finite(points$value), ]
   means <- means[is.finite(means$mean), ]
   means$std.error[is.na(means$std.error)] <- 0
@@ -44,25 +48,33 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
       "Choose other `metrics`, or look at print(object).")
   }
   pen <- base_size / 11
+  methods <- setdiff(levels(droplevels(object$method)), reference)
+  longest <- if (base_size < 8) 14 else 28
   ggplot(points, aes(.data$value, .data$method)) +
     if_reference(reference, pen) +
     geom_linerange(aes(.data$mean, xmin = .data$mean - .data$std.error,
       xmax = .data$mean + .data$std.error), data = means, linewidth = 1.2 * pen, colour = "grey60") +
     geom_point(colour = "#0072B2", alpha = 0.5, size = 1.3 * pen) +
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
-    study_facets(points) +
-    scale_x_continuous(n.breaks = 4, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
+    study_facets(means_all, base_size) +
+    # Words at the right edge need room, of which narrow panels have less. Panels without a value have no axis.
+    scale_x_continuous(breaks = function(x) if (diff(x) > 0 && max(abs(x)) < nothing) numeric() else pretty(x, 3),
+      guide = ggplot2::guide_axis(check.overlap = TRUE), expand = ggplot2::expansion(mult = c(0.05,
+        if (any(nzchar(study_marks(means_all)))) min(0.7, 0.15 * study_panel_columns(means_all)) else 0.05))) +
     # Methods without a single value keep their place.
-    ggplot2::scale_y_discrete(limits = rev(setdiff(levels(droplevels(object$method)), reference))) +
-    infinite_labels(means_all, reference, base_size) +
-    study_labels(points, object, reference, hidden, base_size) +
-    theme_bw(base_size) +
-    theme(panel.grid.minor = ggplot2::element_blank(), plot.title.position = "plot",
-      panel.spacing.x = ggplot2::unit(1.2, "lines"), plot.margin = ggplot2::margin(5, 12, 5, 5),
-      axis.text.y = ggplot2::element_text(size = ggplot2::rel(if (base_size < 8 && nlevels(droplevels(object$method)) > 6) 0.75 else 1)),
-      plot.caption.position = "plot", plot.caption = ggplot2::element_text(
-        size = ggplot2::rel(0.7), hjust = 0))
+    ggplot2::scale_y_discrete(limits = rev(methods), labels = function(x) shorten(x, longest),
+      guide = ggplot2::guide_axis(check.overlap = TRUE)) +
+    mark_labels(means_all, reference, base_size) +
+    lost_panels(means_all, points, reference, methods, base_size) +
+    study_labels(means_all, object, reference, c(failed = failed, infinite = infinite, unmatched = unmatched),
+      base_size) +
+    picture_theme(base_size) +
+    theme(panel.spacing.x = unit(1.2, "lines"),
+      axis.text.y = element_text(size = rel(if (base_size < 8 && length(methods) > 6) 0.65 else 0.8)),
+      axis.text.x = element_text(size = rel(0.75)), strip.text = element_text(size = rel(0.75)))
 }
+
+nothing <- 1e-8 # scale of a panel that holds words only
 
 #' @rdname autoplot.calib_study
 #' @export
@@ -84,6 +96,7 @@ subtract_reference <- function(points, reference) {
   key <- function(rows) paste(rows$data, rows$metric, rows$split, sep = "\r")
   base <- points[points$method == reference, ]
   points <- points[points$method != reference, ]
+  points$own <- points$value
   points$value <- points$value - base$value[match(key(points), key(base))]
   points
 }
@@ -94,43 +107,97 @@ if_reference <- function(reference, pen) {
   }
 }
 
-#' "Inf 9/10" at the right edge, where values are infinite, "failed 2/4" where fits failed
+#' What a mean does not show: "Inf 9/10" where values are infinite, "failed 1/10" where there are none
 #' @noRd
-infinite_labels <- function(means, reference, base_size) {
-  rows <- means[(means$infinite > 0 | means$failed > 0) & !means$method %in% reference, ]
+study_marks <- function(means) {
+  infinite <- ifelse(means$infinite > 0, say_infinite(means), "")
+  failed <- ifelse(means$failed > 0, paste0("failed ", means$failed, "/", means$failed + means$splits), "")
+  paste0(infinite, ifelse(nzchar(infinite) & nzchar(failed), ", ", ""), failed)
+}
+
+#' These words at the right edge
+#' @noRd
+mark_labels <- function(means, reference, base_size) {
+  means$label <- study_marks(means)
+  rows <- means[nzchar(means$label) & !means$method %in% reference, ]
   if (!nrow(rows)) return(NULL)
-  failed <- ifelse(rows$failed > 0, paste0("failed ", rows$failed, "/", rows$failed + rows$splits), "")
-  rows$label <- trimws(paste(ifelse(rows$infinite > 0, say_infinite(rows), ""), failed))
-  ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.1,
-    size = text_size(base_size), colour = "grey20")
+  ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.05,
+    size = text_size(base_size, if (base_size < 8) 0.55 else 0.66), colour = "grey20", check_overlap = base_size < 8)
 }
 
-study_facets <- function(points) {
-  sets <- nlevels(droplevels(points$data))
-  metrics <- nlevels(droplevels(points$metric))
-  if (sets > 1 && metrics > 1) {
-    facet_wrap(vars(.data$data, .data$metric), scales = "free_x", ncol = metrics,
-      labeller = function(labels) lapply(labels, shorten, most = max(15, floor(70 / metrics))))
-  } else if (sets > 1) {
-    facet_wrap(vars(.data$data), scales = "free_x")
-  } else {
-    facet_wrap(vars(.data$metric), scales = "free_x")
+#' A panel in which no difference can be drawn says why
+#' @noRd
+lost_panels <- function(means, points, reference, methods, base_size) {
+  panels <- unique(means[c("data", "metric")])
+  key <- function(rows) paste(rows$data, rows$metric, sep = "\r")
+  panels <- panels[!key(panels) %in% key(points), ]
+  if (!nrow(panels)) return(NULL)
+  own <- if (!is.null(reference)) means[means$method == reference, ]
+  own <- own[match(key(panels), key(own)), ]
+  panels$label <- if (is.null(reference)) "no finite value" else {
+    ifelse(own$splits == 0, "reference failed", ifelse(own$infinite == own$splits, "reference infinite", "no finite difference"))
   }
+  panels$method <- factor(methods[1], levels(means$method))
+  list(
+    ggplot2::geom_blank(aes(-nothing / 4), data = panels), ggplot2::geom_blank(aes(nothing / 4), data = panels),
+    ggplot2::geom_text(aes(-Inf, .data$method, label = .data$label), data = panels, hjust = -0.05,
+      size = text_size(base_size), colour = "grey20")
+  )
 }
 
-study_labels <- function(points, object, reference, hidden, base_size) {
-  metrics <- levels(droplevels(points$metric))
-  what <- if (length(metrics) == 1) metrics else "value"
+study_facets <- function(means, base_size) {
+  columns <- study_panel_columns(means)
+  sets <- nlevels(droplevels(means$data)) > 1
+  metrics <- nlevels(droplevels(means$metric)) > 1
+  most <- max(8, floor((if (base_size < 8) 46 else 80) / columns))
+  # One title for both, the data set shortened to what the metric leaves.
+  titles <- function(labels) {
+    metric <- say_metric(labels$metric)
+    list(if (!sets) wrap_title(metric, most, 2) else {
+      set <- wrap_title(labels$data, most, 1)
+      if (metrics) paste0(set, if (most < 18) ",\n" else ", ", metric) else set
+    })
+  }
+  facet_wrap(vars(.data$data, .data$metric), scales = "free_x", ncol = columns, labeller = titles)
+}
+
+study_panel_columns <- function(means) {
+  sets <- nlevels(droplevels(means$data))
+  metrics <- nlevels(droplevels(means$metric))
+  if (sets > 1 && metrics > 1) metrics else ggplot2::wrap_dims(max(sets, metrics))[2]
+}
+
+#' Names of metrics as words
+#' @noRd
+say_metric <- function(x) gsub("_", " ", as.character(x), fixed = TRUE)
+
+study_labels <- function(means, object, reference, lost, base_size) {
+  metrics <- levels(droplevels(means$metric))
+  what <- if (length(metrics) == 1) say_metric(metrics) else "value of the metric"
   higher <- attr(object, "higher")[metrics]
-  way <- say_directions(higher, attr(object, "target")[metrics])
+  target <- attr(object, "target")[metrics]
+  way <- say_directions(higher, target)
+  # Left of the reference is better where smaller is.
+  side <- if (!is.null(reference) && all(is.na(target))) {
+    side <- ifelse(higher, "right", "left")
+    if (length(unique(side)) == 1) {
+      paste0("Better than ", reference, ": ", side[1], " of 0.")
+    } else {
+      paste0("Better than ", reference, ": left of 0, for ", paste(metrics[side == "right"], collapse = ", "), " right.")
+    }
+  } else {
+    paste0(toupper(substr(way, 1, 1)), substring(way, 2), ".")
+  }
   splits <- max(table(unique(as.data.frame(object)[c("data", "split")])$data))
   labs(
     title = if (is.null(reference)) "Calibrators compared" else {
       paste0("Differences to \"", reference, "\" in the same split")
     },
     x = if (is.null(reference)) what else paste("difference in", what), y = NULL,
-    caption = wrap_words("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ",
-      toupper(substr(way, 1, 1)), substring(way, 2), ".",
-      if (hidden) paste0(" ", say_count(hidden, "infinite or undefined value"), " left out."), base_size = base_size)
+    caption = wrap_words("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ", side,
+      if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),
+      if (lost[["infinite"]]) paste0(" ", say_count(lost[["infinite"]], "infinite or undefined value"), " not drawn."),
+      if (lost[["unmatched"]]) paste0(" ", say_count(lost[["unmatched"]], "value"), " without a finite value of ", reference, " in the same split."),
+      base_size = base_size)
   )
 }

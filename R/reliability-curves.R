@@ -124,7 +124,8 @@ score_spread <- function(forecast, how) {
   spec$bins <- spread_bins
   spec$mass <- FALSE
   table <- keep_rows(bin_rows(.Call(C_bin_sums, forecast, spec), spec, how$type, forecast$classes), how$kept, forecast$classes)
-  table[c("class", "lower", "upper", "n")]
+  table$hits <- ifelse(table$n > 0, table$n * table$observed, 0) # a smooth curve does not keep them
+  table[c("class", "lower", "upper", "n", "hits")]
 }
 
 corp_parts <- function(forecast, fits) {

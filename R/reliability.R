@@ -170,7 +170,10 @@ one_table <- function(forecast, how, clusters) {
   parts <- switch(how$method,
     bins = {
       bins <- .Call(C_bin_sums, forecast, how$spec)
-      binned_parts(bins, how, forecast$classes, row_trials(forecast, how, bins, clusters))
+      parts <- binned_parts(bins, how, forecast$classes, row_trials(forecast, how, bins, clusters))
+      # Bins of equal mass do not show where the scores are.
+      if (how$spec$mass) parts$spread <- score_spread(forecast, how)
+      parts
     },
     isotonic = isotonic_parts(forecast, how, clusters),
     smooth = smooth_parts(forecast, how, clusters)

@@ -184,6 +184,16 @@ test_that("pictures draw what the tables hold", {
   lines <- score_lines(0.25, c(mcb = 0.02, dsc = 0.1))
   expect_equal(lines$yend - lines$y, lines$xend - lines$x)
   expect_equal(lines$x - lines$y + 0.25, lines$score)
+  # ends lie within the panel even if they miss it by rounding, and the axis begins near the forecasts
+  for (top in c(0.1, 0.17, 0.23, 0.3)) {
+    lines <- score_lines(0.3 + top / 7, c(mcb = top / 3, dsc = top, low = top / 2))
+    expect_true(all(lines$y >= top / 2 & lines$yend <= top & lines$x >= 0 & lines$xend <= top / 3))
+  }
+  sharp <- list(scores = data.frame(forecast = factor(c("a", "b")), measure = "brier_score", score = c(0.05, 0.06),
+    miscalibration = c(0.004, 0.008), discrimination = c(0.2, 0.204), uncertainty = 0.25))
+  sharp <- plot_mcbdsc(structure(sharp, class = "forecast_comparison"))
+  expect_gt(sharp$scales$get_scales("y")$limits[1], 0.15)
+  expect_silent(ggplot2::ggplot_build(sharp))
   expect_error(plot_mcbdsc(result, "rps"), "`measure`", class = "gpcalib_error_input")
   expect_error(plot_mcbdsc(3), "`x`", class = "gpcalib_error_input")
   many <- compare_forecasts(list(three$p, blur), three$y, scores = "log_loss")

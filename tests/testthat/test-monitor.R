@@ -175,7 +175,7 @@ test_that("damaged monitors are recognised, sound ones survive a file", {
 
 test_that("what is infinite is left out of the picture, and that is said", {
   m <- calib_monitor(c(0.2, 0, 0.7), c(0, 1, 1), period = c("a", "a", "b"))
-  expect_match(autoplot(m, "scores")$labels$caption, "interrupted\\s+in\\s+periods[^(]*\\(.*Log loss")
+  expect_match(gsub("\n", " ", autoplot(m, "scores")$labels$caption), "log loss of 1 of 2 periods")
   m <- calib_monitor(c(0.2, 0.4, 0.7, 0.6), c(0, 1, 1, 0), period = c("a", "a", "b", "b"))
   expect_no_match(paste0("", autoplot(m, "evidence")$labels$caption), "left out")
   expect_match(autoplot(m, "evidence")$labels$caption, "e-value\\s+of 20")
@@ -272,4 +272,16 @@ test_that("a constant forecast of one half: the e-value beside that of Laplace's
     expect_true(all(abs(far[1, ]) < 2 + 0.01 * far[2, ]))
     expect_gt(far[2, 3], 80) # while the evidence itself grows without limit
   }
+})
+
+test_that("lines end at periods with an infinite score", {
+  m <- calib_monitor(c(0.2, 0.6, 0.3, 0.7, 0, 0.4, 0.8, 0.3), c(0, 1, 1, 0, 1, 0, 1, 0), period = rep(c("a", "b", "c", "d"), each = 2))
+  built <- ggplot2::ggplot_build(autoplot(m, "scores"))
+  line <- built$data[[2]]
+  loss <- line[line$PANEL == 1, ]
+  expect_equal(loss$x, 1:2) # not on to d
+  words <- built$data[[4]]
+  expect_equal(words$x[words$PANEL == 1], 3)
+  expect_identical(words$label[words$PANEL == 1], "Inf")
+  expect_equal(sum(built$data[[3]]$PANEL == 1), 3)
 })

@@ -9,10 +9,12 @@ test_that("points are the measures, lines the odds of being correct", {
   expect_equal(plot$data$underconfidence, c(underconfidence(p, y), underconfidence(sharp, y)))
   built <- ggplot2::ggplot_build(plot)
   line <- built$data[[1]]
-  accuracy <- round(class_accuracy(p, y), 3)
-  expect_equal(nrow(line), 1) # one accuracy, one line
-  expect_equal(line$yend / line$xend, accuracy / (1 - accuracy))
-  points <- built$data[[3]]
+  accuracy <- class_accuracy(p, y)
+  expect_equal(nrow(line), 2) # one for each, here the same
+  expect_equal(line$yend / line$xend, rep(accuracy / (1 - accuracy), 2))
+  points <- built$data[[2]]
+  expect_identical(line$colour, points$colour) # a line belongs to its forecast
+  expect_match(plot$scales$get_scales("colour")$labels[1], sprintf("%.3f", accuracy), fixed = TRUE)
   expect_equal(points$x, plot$data$underconfidence)
   expect_length(unique(points$shape), 2)
   expect_equal(built$layout$panel_params[[1]]$y.range[1], 0)
@@ -40,7 +42,7 @@ test_that("labels may differ, intervals come from the bootstrap", {
 test_that("what is undefined is named, not drawn", {
   expect_silent(plot <- plot_confidence(list(All = c(.9, .8, .1), Some = c(.9, .2, .1)), c(1, 1, 0)))
   expect_match(gsub("\n", " ", plot$labels$caption), "Not defined for All")
-  points <- ggplot2::ggplot_build(plot)$data[[3]]
+  points <- ggplot2::ggplot_build(plot)$data[[2]]
   expect_equal(nrow(points), 1)
   expect_silent(none <- plot_confidence(c(.9, .8, .1), c(1, 1, 0)))
   grDevices::pdf(NULL)

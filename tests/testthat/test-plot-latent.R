@@ -154,6 +154,19 @@ test_that("several maps are overlaid, on one scale", {
   expect_equal(range(plot_latent(fit, range = c(-1, 2))$data$z), c(-1, 2))
 })
 
+test_that("no calibration does not scale the picture, nor take the look of a fit", {
+  sharp <- calib_gp(20 * data$z, data$y)
+  both <- plot_latent(list(None = calib_none(20 * data$z, data$y), GP = sharp), histogram = FALSE)
+  limits <- both$scales$get_scales("y")$limits
+  curves <- both$data
+  own <- range(curves[curves$map == "GP", c("mean", "conf.low", "conf.high")])
+  expect_lte(diff(limits), 1.5 * diff(own) + 1e-9)
+  expect_gt(diff(range(curves$mean[curves$map == "None"])), diff(limits))
+  looks <- latent_looks(c("None", "GP", "Identity"), 2, 1)
+  expect_identical(unname(looks$linetype[["GP"]]), "solid")
+  expect_identical(looks$colour[["None"]], looks$colour[["Identity"]])
+})
+
 test_that("odd fits can be drawn", {
   draw <- function(fit, ...) {
     grDevices::pdf(NULL)

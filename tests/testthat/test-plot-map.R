@@ -34,6 +34,15 @@ test_that("any calibrator draws itself; several classes get a panel each", {
   expect_identical(autoplot.calibrator(none)$data, plot_map(none)$data)
 })
 
+test_that("steps are solid lines", {
+  steps <- plot_map(list(GP = fit, Platt = calib_platt(p, data$y), Histogram = calib_histogram(p, data$y),
+    Isotonic = calib_isotonic(p, data$y)))
+  lines <- layers_of(steps)[[3]]
+  kinds <- unique(lines[c("group", "linetype", "linewidth")])
+  expect_identical(as.character(kinds$linetype[3:4]), c("solid", "solid"))
+  expect_true(kinds$linetype[2] != "solid" && kinds$linewidth[3] != kinds$linewidth[4])
+})
+
 test_that("wrong arguments are input errors", {
   error <- function(...) expect_error(..., class = "gpcalib_error_input")
   other <- calib_none(p, factor(c("a", "b")[data$y]))

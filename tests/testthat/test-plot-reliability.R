@@ -275,3 +275,74 @@ test_that("smooth curves draw the classes with the most, or the fewest, true row
   expect_equal(order_of(method = "smooth", rarest = TRUE), c("b", "d", "c"))
   expect_equal(order_of(), order_of(method = "smooth"))
 })
+
+test_that("smooth curves stand in the order of the true numbers of rows", {
+  set.seed(2)
+  y <- factor(rep(c("a", "b", "c", "d"), c(60, 70, 100, 80)))
+  p <- matrix(rgamma(4 * 310, 1), 310, dimnames = list(NULL, levels(y)))
+  p[cbind(1:310, y)] <- p[cbind(1:310, y)] + 0.7
+  p <- p / rowSums(p)
+  shown <- function(...) levels(plot_reliability(p, y, type = "classwise", method = "smooth", ...)$data$class)
+  expect_identical(shown(), c("c", "d", "b", "a"))
+  expect_identical(shown(rarest = TRUE), c("a", "b", "d", "c"))
+  table <- reliability_table(p, y, type = "classwise", method = "smooth")
+  expect_equal(class_sizes(table, "classwise")[c("a", "b", "c", "d")], c(a = 60, b = 70, c = 100, d = 80))
+})
+
+test_that("intervals that the axis cuts have an arrow, and boxes begin where scores can be", {
+  p <- c(rep(0.55, 10), rep(0.8, 50), rep(0.95, 200))
+  y <- c(rep(0:1, c(7, 3)), rep(0:1, c(10, 40)), rep(0:1, c(10, 190)))
+  table <- reliability_table(p, y, type = "confidence")
+  plot <- autoplot(table)
+  layers <- ggplot2::ggplot_build(plot)$data
+  low <- lowest_drawn(list(table), "confidence")
+  cut <- sum(table$conf.low[table$n > 0] < low)
+  expect_equal(cut, 1)
+  arrows <- Filter(function(layer) all(c("xend", "yend") %in% names(layer)), layers)
+  expect_equal(nrow(arrows[[1]]), cut)
+  expect_equal(arrows[[1]]$yend, low)
+  expect_match(gsub("\n", " ", plot$labels$caption), "arrows where they go on")
+  expect_gte(min(layers[[1]]$xmin), 0.5)
+  expect_no_match(autoplot(reliability_table(p, y))$labels$caption, "arrows")
+})
+
+test_that("points and intervals of bins with few rows fade with their boxes", {
+  p <- c(0.1, rep(0.9, 400))
+  y <- c(1, rep(0:1, c(40, 360)))
+  layers <- ggplot2::ggplot_build(plot_reliability(p, y))$data
+  for (layer in layers[c(3, 4)]) expect_lt(layer$alpha[which.min(layer$x)], 0.5 * max(layer$alpha))
+})
+
+test_that("bins of equal mass have a histogram of the scores below", {
+  set.seed(3)
+  p <- c(runif(20, 0, 0.5), runif(180, 0.9, 1))
+  y <- rbinom(200, 1, p)
+  table <- reliability_table(p, y, bins = 10, binning = "mass")
+  spread <- attr(table, "spread")
+  expect_equal(sum(spread$n), 200)
+  expect_equal(spread$n[spread$lower >= 0.899] |> sum(), 180)
+  built <- ggplot2::ggplot_build(autoplot(table))
+  bars <- built$data[[length(built$data)]]
+  expect_equal(max(bars$ymax) / min(bars$ymax), max(spread$n) / min(spread$n[spread$n > 0]))
+})
+
+test_that("many panels are wider than high, and forecasts stand beside each other if they are more than classes", {
+  p <- oracle_softmax(oracle_data(60, 3, seed = 5)$z)
+  y <- oracle_data(60, 3, seed = 5)$y
+  layout <- function(n, ...) {
+    forecasts <- stats::setNames(rep(list(p), n), paste("Forecast", seq_len(n)))
+    ggplot2::ggplot_build(plot_reliability(forecasts, y, ...))$layout$layout
+  }
+  expect_equal(max(layout(8)$COL), 4)
+  expect_equal(c(max(layout(5, type = "classwise")$COL), max(layout(5, type = "classwise")$ROW)), c(5, 3))
+  expect_equal(c(max(layout(2, type = "classwise")$COL), max(layout(2, type = "classwise")$ROW)), c(3, 2))
+})
+
+test_that("a smooth curve is thin where there are no scores", {
+  set.seed(4)
+  p <- c(runif(100, 0, 0.2), runif(100, 0.6, 0.9))
+  plot <- plot_reliability(p, rbinom(200, 1, p), method = "smooth")
+  thick <- Filter(function(layer) "linewidth" %in% names(layer) && "group" %in% names(layer), ggplot2::ggplot_build(plot)$data)
+  seen <- Filter(function(layer) length(unique(layer$group)) == 2, thick)[[1]]
+  expect_false(any(seen$x > 0.26 & seen$x < 0.54))
+})

@@ -104,7 +104,7 @@ test_that("infinite and undefined values are carried along", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   labels <- ggplot2::ggplot_build(autoplot(study))$data[[4]]$label
-  expect_equal(grep("Inf", labels, value = TRUE), rep("Inf 3/4", 4))
+  expect_identical(labels, rep(c("Inf 3/4", "failed 1/4"), 4))
 })
 
 test_that("studies print as tables", {
@@ -153,7 +153,7 @@ test_that("every kind of study can be drawn", {
   on.exit(grDevices::dev.off())
   expect_silent(drawn <- plot(study))
   expect_identical(drawn, study)
-  expect_match(autoplot(study)$labels$caption, "1 infinite")
+  expect_match(gsub("\n", " ", autoplot(study)$labels$caption), "1 infinite or undefined value not drawn")
   expect_silent(print(autoplot(study, data = "two", std_error = "corrected")))
   expect_silent(print(autoplot(study, reference = "none", metrics = "gain")))
   expect_silent(print(autoplot(study[study$split == 1, ])))
@@ -175,4 +175,27 @@ test_that("pictures of a study say which fits failed", {
   plot <- autoplot(study)
   labels <- unlist(lapply(plot$layers, function(layer) if (inherits(layer$geom, "GeomText")) layer$data$label))
   expect_equal(labels, "failed 2/2")
+})
+
+test_that("pictures show failures, and keep panels in which the reference has no value", {
+  study <- hand_study()
+  expect_match(gsub("\n", " ", autoplot(study)$labels$caption), "4 values missing because a fit failed")
+  study$error[study$method == "good"] <- "sad"
+  marks <- ggplot2::ggplot_build(autoplot(study, metrics = "loss", data = "one"))$data[[4]]
+  expect_setequal(marks$label, c("failed 4/4", "failed 1/4"))
+  # The reference fails on one set and is infinite in another
+  study <- hand_study()
+  study$error[study$method == "good" & study$data == "two"] <- "sad"
+  plot <- autoplot(study, reference = "good", metrics = "loss")
+  built <- ggplot2::ggplot_build(plot)
+  expect_identical(as.character(built$layout$layout$data), c("one", "two"))
+  words <- built$data[[length(built$data)]]
+  expect_identical(words$label, "reference failed")
+  expect_match(gsub("\n", " ", plot$labels$caption), "11 values without a finite value of good")
+  expect_length(built$layout$panel_params[[2]]$x$get_labels(), 0)
+  study <- hand_study()
+  study$value[study$method == "good" & study$data == "two"] <- Inf
+  built <- ggplot2::ggplot_build(autoplot(study, reference = "good", metrics = "loss"))
+  expect_identical(built$data[[length(built$data)]]$label, "reference infinite")
+  expect_match(gsub("\n", " ", autoplot(hand_study(), reference = "good")$labels$caption), "left of 0, for gain right")
 })

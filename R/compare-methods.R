@@ -107,15 +107,17 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
     ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2]), drop = FALSE) +
     ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17), drop = FALSE) +
     ggplot2::scale_x_continuous(breaks = few_breaks, labels = say_plain) +
+    # With many pairs some names are left out rather than printed over each other.
+    ggplot2::scale_y_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     comparison_facets(table) +
     labs(x = wrap_words(title, width = 40), y = NULL,
       caption = wrap_words(say_level(object$conf_level), " intervals, paired", if (!is.null(object$groups)) {
         ", robust within groups"
-      }, "; better, worse: the forecast named first.", if (lost) {
+      }, if (is.null(against)) "; left of 0 the first named is better." else "; left of 0 is better.", if (lost) {
         paste0(" ", say_count(lost, "difference"), " of infinite or undefined scores ", if (lost == 1) "is" else "are", " left out.")
       }, base_size = base_size)) +
     picture_theme(base_size) +
-    ggplot2::theme(legend.position = "top", legend.justification = "left",
+    ggplot2::theme(legend.position = "top", legend.justification = if (base_size < 8) "right" else "left",
       axis.text.y = element_text(size = rel(if (nlevels(table$pair) > 12 && base_size < 8) 0.6 else 1)),
       panel.grid.major.y = ggplot2::element_blank())
 }

@@ -122,7 +122,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size) {
     geom_point(aes(colour = .data$mark, shape = .data$mark), size = 1.9 * pen, show.legend = FALSE) +
     ggplot2::scale_colour_manual(values = c("true class" = ink[2], other = "black")) +
     ggplot2::scale_shape_manual(values = c("true class" = 17, other = 16)) +
-    ggplot2::scale_y_discrete(labels = names) +
+    ggplot2::scale_y_discrete(labels = names, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     scale_x_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
     (if (!pair) facet_wrap(vars(.data$row), scales = "free_y", labeller = short_labels(columns))) +

@@ -142,7 +142,7 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
   left <- length(attr(object, "tables")) - length(tables)
   plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names), histogram, NULL, FALSE,
     base_size)
-  if (left) plot <- plot + labs(subtitle = paste("The first", most_panels, "of", most_panels + left, "parts"))
+  if (left) plot <- plot + labs(subtitle = paste("The first", most_panels, "of", most_panels + left, if ("by" %in% names(object)) "panels" else "classes"))
   if ("class" %in% names(object)) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
   plot
 }

@@ -216,15 +216,16 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #' @param matrix_classes,softmax_classes The most classes for which matrix effects, and among them
 #'   those of the softmax, are fitted. Their cost grows with the fourth power of the number of classes
 #'   per row and with the sixth power apart from the rows.
-#' @param buffer How many calibration rows the object may keep, for [`update()`][update.calibrator]: see there. `NULL`: 500 to
-#'   2000 (with more than 400 class effects 5000), fewer where they would take much room; 0: none, so that the object holds no calibration rows.
+#' @param buffer How many calibration rows the object may keep, for [`update()`][update.calibrator]: see there. 0, the default: none, so
+#'   that the object holds no calibration rows. `NULL`: 500 to 2000 (with more than 400 class effects 5000), fewer where they would take much
+#'   room.
 #' @param trace Print a line per pass?
 #' @return A list for the argument `control` of [calib_gp()].
 #' @examples
 #' fit <- calib_gp(rain_nyc$prob, rain_nyc$rain, control = gp_control(trace = TRUE))
 #' @export
 gp_control <- function(tol = 1e-5, max_passes = 200, matrix_classes = 26, softmax_classes = 14,
-                       buffer = NULL, trace = FALSE) {
+                       buffer = 0, trace = FALSE) {
   list(
     tol = check_number(tol, "tol", 1e-10, 10), max_passes = check_count(max_passes, "max_passes"),
     matrix_classes = check_count(matrix_classes, "matrix_classes", 2, 100),

@@ -129,9 +129,8 @@ stop_no_stream <- function(object) {
   stop_input("object", if (object$class_effects == "none") {
     "was fitted by a version that kept nothing for new rows"
   } else {
-    paste0("has more than ", most_effects, " effects of single classes and more rows than it can keep, so that not enough is kept ",
-      "to take in new rows")
-  }, "Fit it again on all rows, or with class_effects = \"none\".")
+    paste0("has more than ", most_effects, " effects of single classes, of which no summary of its rows is kept")
+  }, "Fit it again on all rows, with class_effects = \"none\" or \"offset\", or with control = gp_control(buffer = NULL), which keeps rows in the object.")
 }
 
 #' Where the projection of an increasing map counts, for old and new rows: old bins count at their middle

@@ -19,7 +19,7 @@
 #'   and effects are estimated anew with every batch, effects may appear or vanish, and the range of the scores may grow. What stays is the `floor`
 #'   for zeros and the scale on which effects are measured.
 #'   Fits with more than 400 effects of single classes (matrix effects of more than 20 classes) have no such quadratic: they
-#'   can be updated up to 5000 rows in all.
+#'   can be updated only with `gp_control(buffer = NULL)`, up to 5000 rows in all.
 #' * A fit with `monotone = TRUE` keeps its guarantee. `order_cost` adds up over the batches.
 #' * [calib_isotonic()] and [calib_bbq()] keep, for every class, the scores with the number of rows and of events at each of them, up to 4000
 #'   scores in all classes together (at least 50 and at most 1000 per class). Until there are more, the update is the fit of all rows, to the last
@@ -28,15 +28,15 @@
 #' * [calib_cv()] cannot be updated, and says so.
 #'
 #' # Calibration rows in the object
-#' A quadratic is as good as the fit about which it is expanded, and that of a few rows is not good: effects that the first batch did
-#' not show would be held back for ever. [calib_gp()] therefore keeps its first rows (scores in single precision, labels,
+#' A fit of [calib_gp()] holds no calibration rows unless it is asked to. A quadratic is as good as the fit about which it is expanded, and
+#' that of a few rows is not good: effects of the classes that the first batch did not show are held back, so that an updated fit may
+#' remain behind a fit of all rows (by up to .02 in log loss in our measurements, `bench/results/stream.md` in the sources; most sets are within .001).
+#' With `calib_gp(control = gp_control(buffer = NULL))` the object keeps its rows (scores in single precision, labels,
 #' weights) as long as they are few: up to 500 rows, with effects of the classes 100 for each effect and up to 2000, not more than take 32 kB or the
-#' room of the quadratic that would replace them. A fit of more rows keeps none. When updates bring more, all are frozen
-#' and removed, and rows are kept again from the next batch on. So an object, and a file that it is saved to, may hold calibration rows. With
-#' `calib_gp(control = gp_control(buffer = 0))` it never does, and the size of the buffer can be set there; then the
-#' updated fit may remain behind a fit of all rows where effects of the classes are large (by up to .02 in log loss in our
-#' measurements, against less than .002 with the buffer: `bench/results/stream.md` in the sources). The same holds for the scores that isotonic calibration and BBQ keep; those
-#' have no switch.
+#' room of the quadratic that would replace them. Until there are more, an update is the fit of all rows. A fit of more rows keeps none. When
+#' updates bring more, all are frozen and removed, and rows are kept again from the next batch on. The difference from a fit of all rows
+#' was then below .002 but once. Such an object, and a file that it is saved to, hold calibration rows: mind that if they are confidential. The same
+#' holds for the scores that isotonic calibration and BBQ keep; those have no switch.
 #'
 #' # Forgetting
 #' `forget = "auto"` runs updates with `forget` = 0, .05, .2 and .5 side by side and uses the one that forecast the last batches

@@ -96,12 +96,12 @@ summary_of <- function(plan) {
     say(mean(gap)), say(max(gap)), sum(gap > 0.002), if (length(over)) paste0(" (", paste(over, collapse = ", "), ")") else "")
 }
 writeLines(c("# Streaming against fits of all rows", "", sprintf(
-  "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE) and its defaults. The first batch is fitted, the others are", Sys.Date(), getRversion()),
+  "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE). The first batch is fitted, the others are", Sys.Date(), getRversion()),
   "taken in by update(); compared with fits of all rows so far on held-out rows at the fifth batch and at every 500 rows (long: 1000) after it.",
   "The change of a row's probabilities between orders is half the sum of absolute differences. The aim is .002.", "",
-  "## 2000 rows, with the default buffer of rows", "", summary_of("short"), "", table_of("short"), "",
+  "## 2000 rows, with `gp_control(buffer = NULL)`: rows are kept while they are few, which for many classes means all 2000", "", summary_of("short"), "", table_of("short"), "",
   "## Up to 6000 rows: many rows are frozen at the end", "", summary_of("long"), "", table_of("long"), "",
-  "## 2000 rows, no rows kept (`gp_control(buffer = 0)`)", "", summary_of("frozen"), "", table_of("frozen"), "",
+  "## 2000 rows, no rows kept (the default, `gp_control(buffer = 0)`)", "", summary_of("frozen"), "", table_of("frozen"), "",
   "Without rows, quadratics of early, uncertain fits resist the growth of effects of the classes, and the floor for zeros stays that",
-  "of the first batch: that is why rows are kept until they are many. Fits with more than 400 effects (letter_qda) have no quadratic: they are",
+  "of the first batch: that is why rows can be kept until they are many. Fits with more than 400 effects (letter_qda) have no quadratic: they are",
   "updated as long as their rows can be kept."), "bench/results/stream.md")

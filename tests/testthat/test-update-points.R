@@ -94,7 +94,9 @@ test_that("large fits keep nothing and say so, damaged points are recognised", {
 
 test_that("fits of the process that have all their rows can be merged", {
   d <- with_seed(100, mixed_data(300, 3))
-  fit <- function(rows, ...) suppressWarnings(calib_gp(d$scores[rows, ], d$labels[rows], integrate = FALSE, ...))
+  fit <- function(rows, ..., control = gp_control(buffer = NULL)) {
+    suppressWarnings(calib_gp(d$scores[rows, ], d$labels[rows], integrate = FALSE, control = control, ...))
+  }
   both <- suppressWarnings(merge(fit(1:100), fit(101:300)))
   expect_equal(predict(both, d$scores), predict(fit(1:300), d$scores), tolerance = 1e-5)
   expect_identical(nobs(both), 300L)

@@ -1,6 +1,6 @@
 # New rows for fits of the process whose old rows are still there: then an update is a fit of all of them.
 
-rows_gp <- function(...) suppressWarnings(calib_gp(..., integrate = FALSE))
+rows_gp <- function(..., control = gp_control(buffer = NULL)) suppressWarnings(calib_gp(..., integrate = FALSE, control = control))
 more <- function(...) suppressWarnings(update(...))
 
 test_that("numbers in single precision, by hand", {
@@ -115,7 +115,7 @@ test_that("quadratics of older versions, which had no rows beside them, go on", 
   old$stream$held <- old$stream$held[1:4]
   expect_identical(predict(more(old, d$scores[201:400, ], d$labels[201:400]), d$scores),
     predict(more(fit, d$scores[201:400, ], d$labels[201:400]), d$scores))
-  expect_false(is.null(more(old, d$scores[201:400, ], d$labels[201:400])$stream$rows)) # from now on there are
+  expect_null(more(old, d$scores[201:400, ], d$labels[201:400])$stream$rows) # nor are there any later
 })
 
 test_that("more effects than a quadratic can hold: rows up to their limit, then it says what to do", {
@@ -130,7 +130,15 @@ test_that("more effects than a quadratic can hold: rows up to their limit, then 
   expect_error(update(many(100, 0), d$scores[101:150, ], d$labels[101:150]), "Fit it again", class = "gpcalib_error_input")
   last <- more(many(100, 120), d$scores[101:150, ], d$labels[101:150]) # still the fit of all rows
   expect_equal(predict(last, d$scores), predict(new, d$scores), tolerance = 1e-6)
-  expect_error(update(last, d$scores[151:200, ], d$labels[151:200]), "more rows than it can keep", class = "gpcalib_error_input")
+  expect_error(update(last, d$scores[151:200, ], d$labels[151:200]), "no summary of its rows is kept", class = "gpcalib_error_input")
+})
+
+test_that("a fit holds no calibration rows unless it is asked to", {
+  d <- with_seed(72, mixed_data(100, 3))
+  fit <- suppressWarnings(calib_gp(d$scores, d$labels))
+  expect_null(fit$stream$rows)
+  expect_null(more(fit, d$scores, d$labels)$stream$rows)
+  expect_length(rows_gp(d$scores, d$labels)$stream$rows$labels, 100)
 })
 
 test_that("damaged rows are recognised", {

@@ -36,7 +36,7 @@ error_scores <- 2e4 # that many scores tell the error of a temperature well enou
 #' @noRd
 log_temperature_error <- function(beta, data) {
   n <- nrow(data$scores)
-  size <- min(n, max(100, floor(error_scores / ncol(data$scores))))
+  size <- min(n, max(20, floor(error_scores / ncol(data$scores))))
   rows <- if (size < n) unique(round(seq(1, n, length.out = size))) else seq_len(n)
   z <- data$scores[rows, , drop = FALSE]
   if (data$input == "probs") z <- log(z)

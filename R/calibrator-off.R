@@ -25,7 +25,7 @@ off_size <- function(n, k) min(n, off_rows[2], max(off_rows[1], floor(off_scores
 #' A fit on its own rows
 #'
 #' @param data what check_calibration() returned.
-#' @return list(off, loss): see class_off() and rows_loss().
+#' @return list: `off` (see class_off()) and `loss`, the log loss before and after calibration, NA where it is infinite.
 #' @noRd
 own_rows <- function(object, data) {
   if (object$method == "none") return(NULL)
@@ -40,20 +40,10 @@ own_rows <- function(object, data) {
   new <- list(scores = scores, scan = scan_rows(scores, data$threads, c("max", "min", "sum")), rows = NULL,
     threads = data$threads)
   probs <- suppressWarnings(predict_probs(object, new), classes = "gpcalib_warning")
-  share <- w / sum(w)
-  list(off = class_off(probs, labels, share),
-    loss = rows_loss(probs, scores, new$scan$max, labels, share, object$input == "logits"))
-}
-
-#' Log loss before and after calibration: c(before, after), NA where it is infinite
-#' @param top largest score of each row.
-#' @noRd
-rows_loss <- function(probs, scores, top, labels, share, logits) {
-  at <- cbind(seq_along(labels), labels)
-  before <- if (logits) top + log(rowSums(exp(scores - top))) - scores[at] else -log(scores[at])
-  loss <- c(before = sum(share * before), after = sum(share * -log(probs[at])))
+  seen <- .Call(C_own_rows, probs, scores, new$scan$max, labels, w / sum(w), object$input == "logits")
+  loss <- stats::setNames(seen$loss, c("before", "after"))
   loss[!is.finite(loss)] <- NA
-  loss
+  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss)
 }
 
 say_loss <- function(object) {
@@ -67,21 +57,18 @@ say_loss <- function(object) {
 
 #' The class whose mean prediction is farthest from its frequency on the calibration rows
 #'
+#' @param seen what C_own_rows returned; @param squares sum of the squared shares of the rows.
 #' @return c(class = number, observed, predicted, errors = how many standard errors apart), or NULL when
 #'   no class is off by more than four.
 #' @noRd
-class_off <- function(probs, labels, share) {
-  k <- ncol(probs)
-  observed <- class_weights(labels, share, k)
-  predicted <- as.vector(share %*% probs)
-  error <- sqrt(pmax(0, as.vector(share^2 %*% (probs * (1 - probs))))) # rounding may pass 1
+class_off <- function(seen, squares) {
+  observed <- seen$observed
   # A method that is sure of all its rows has no error of its own: that of the frequency is used.
-  error <- pmax(error, sqrt(sum(share^2) * pmax(0, observed * (1 - observed))), 1e-12)
-  apart <- abs(predicted - observed) / error
-  worst <- if (k == 2) 2L else which.max(apart)
+  error <- sqrt(pmax(seen$variance, squares * observed * (1 - observed), 1e-24)) # rounding may pass 1
+  apart <- abs(seen$predicted - observed) / error
+  worst <- if (length(observed) == 2) 2L else which.max(apart)
   if (apart[worst] <= off_limit) return(NULL)
-  c(class = as.double(worst), observed = observed[[worst]], predicted = predicted[[worst]],
-    errors = apart[[worst]])
+  c(class = as.double(worst), observed = observed[worst], predicted = seen$predicted[worst], errors = apart[worst])
 }
 
 say_off <- function(object) {

@@ -26,28 +26,8 @@ scores_seen <- function(fit, mean, data) {
     true = fit$true[inner], other = fit$other[inner],
     beyond = c(true = share(fit$true), other = share(fit$other)),
     temperature = if (known) 1 / fit$beta else NA_real_, rows = fit$sample_rows,
-    temperature_error = if (known) log_temperature_error(fit$beta, data) else NA_real_
+    temperature_error = if (known && is.finite(fit$log_beta_error)) fit$log_beta_error else NA_real_
   )
-}
-
-error_scores <- 2e4 # that many scores tell the error of a temperature well enough
-
-#' Standard error of the logarithm of a temperature, by its Fisher information in some rows
-#' @noRd
-log_temperature_error <- function(beta, data) {
-  n <- nrow(data$scores)
-  size <- min(n, max(20, floor(error_scores / ncol(data$scores))))
-  rows <- if (size < n) unique(round(seq(1, n, length.out = size))) else seq_len(n)
-  z <- data$scores[rows, , drop = FALSE]
-  if (data$input == "probs") z <- log(z)
-  z <- pmax(z - z[cbind(seq_along(rows), data$scan$arg[rows])], -745 / max(beta, 1e-300)) # of no probability
-  p <- exp(beta * z)
-  p <- p / rowSums(p)
-  spread <- rowSums(p * z^2) - rowSums(p * z)^2
-  weights <- if (is.null(data$weights)) 1 else data$weights[rows]
-  total <- if (is.null(data$weights)) n / length(rows) else sum(data$weights) / sum(weights)
-  error <- 1 / (beta * sqrt(sum(weights * spread) * total))
-  if (is.finite(error)) error else NA_real_
 }
 
 #' For a fit of a version that kept nothing: the range alone, resting on no rows

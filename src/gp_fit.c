@@ -18,14 +18,6 @@
 
 /* One floor -------------------------------------------------------------------------- */
 
-/* Weight of all rows. */
-static double total_weight(const gpc_gp_data *data) {
-  double sum = 0.0;
-  for (size_t i = 0; i < data->n; i++)
-    sum += gpc_gp_weight(data, i);
-  return sum;
-}
-
 /* Twice as many inducing inputs, with the posterior carried over. */
 static void double_inducing(gpc_fitting *f) {
   gpc_params more = gpc_params_get(f->memory, 2 * f->at.m);
@@ -48,7 +40,7 @@ static void double_inducing(gpc_fitting *f) {
  * the bound to_beat is out of reach. */
 static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
-  const double rows = total_weight(&f->now.data) + (s->site ? s->site->weight : 0.0);
+  const double rows = gpc_gp_total(&f->now.data) + (s->site ? s->site->weight : 0.0);
   double start_l[2];
   for (;;) {
     gpc_optimise_settings how = {.tol = quick ? fmax(s->tol, 1e-3) : s->tol,
@@ -242,7 +234,7 @@ static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
   const size_t p = site->p;
   double *psi = gpc_get_doubles(f->memory, p), *b = gpc_get_doubles(f->memory, p);
   double *v = gpc_get_doubles(f->memory, p), *w = gpc_get_doubles(f->memory, p * p);
-  site->weight = total_weight(&f->now.data) + (old ? old->weight : 0.0);
+  site->weight = gpc_gp_total(&f->now.data) + (old ? old->weight : 0.0);
   site->bulk_low = f->now.range.bulk_low;
   site->bulk_high = f->now.range.bulk_high;
   site->loss = o->here.stats.loss;

@@ -69,7 +69,8 @@ typedef struct {
   double mass[GPC_MASS_BINS + 2]; /* mono_mass.h, between the same ends */
   size_t sample_rows;
   gpc_status temperature_status;
-  double beta; /* 1/T of the sample */
+  double beta;           /* 1/T of the sample */
+  double log_beta_error; /* standard error of log beta, of all rows */
   /* with `freeze`, memory as gpc_site says, the weight that of all rows: */
   gpc_site site;
   int tried; /* effects were asked for: */

@@ -32,8 +32,8 @@ static inline double gpc_fitting_width(const gpc_fitting *f) {
 int gpc_start_slope_free(const gpc_fitting *f);
 
 /* The temperature of some rows, gathered into `sample`: the slope to begin with, and for
- * the picture. start: a guess at 1/T; 0: none. Sets f->guess, result->beta and
- * result->temperature_status. */
+ * the picture. start: a guess at 1/T; 0: none. Sets f->guess, result->beta,
+ * result->log_beta_error and result->temperature_status. */
 void gpc_start_guess(gpc_fitting *f, gpc_sample *sample, double start);
 
 /* Where the slope must stop when the rows are separated: f->now.slope_limit. */

@@ -48,6 +48,14 @@ static inline double gpc_gp_weight(const gpc_gp_data *data, size_t i) {
   return data->w ? data->w[i] : 1.0;
 }
 
+/* Weight of all rows. */
+static inline double gpc_gp_total(const gpc_gp_data *data) {
+  double sum = 0.0;
+  for (size_t i = 0; i < data->n; i++)
+    sum += gpc_gp_weight(data, i);
+  return sum;
+}
+
 /* The score of row i and class j, floored and shifted. */
 static inline double gpc_gp_score(const gpc_gp_data *data, size_t i, size_t j) {
   double z = data->z[i + j * data->n];

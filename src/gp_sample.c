@@ -36,13 +36,14 @@ void gpc_sample_gather(const gpc_gp_data *data, int logs, gpc_sample *sample) {
   }
 }
 
-gpc_status gpc_sample_temperature(const gpc_sample *sample, double start, int threads,
-                                  gpc_poll poll, void *poll_data, double *work,
-                                  double *beta) {
-  double total = 0.0;
+gpc_status gpc_sample_temperature(const gpc_sample *sample, double start, double total,
+                                  int threads, gpc_poll poll, void *poll_data,
+                                  double *work, double *beta, double *error) {
+  double part = 0.0;
+  *error = NAN;
   for (size_t r = 0; r < sample->rows; r++)
-    total += sample->w[r];
-  if (total == 0.0)
+    part += sample->w[r];
+  if (part == 0.0)
     return GPC_FLAT;
   const gpc_temperature_data data = {.n = sample->rows,
                                      .k = sample->k,
@@ -55,5 +56,9 @@ gpc_status gpc_sample_temperature(const gpc_sample *sample, double start, int th
   gpc_status status =
       gpc_temperature_fit(&data, start, 1e-3, 50, poll, poll_data, work, &result);
   *beta = result.beta;
+  /* L'' is the information on beta; that on log beta is beta^2 times as much */
+  const double information = result.curvature * (total / part);
+  if (information > 0.0 && isfinite(1.0 / (result.beta * sqrt(information))))
+    *error = 1.0 / (result.beta * sqrt(information));
   return status;
 }

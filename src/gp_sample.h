@@ -31,10 +31,11 @@ gpc_sample gpc_sample_get(const gpc_memory *memory, size_t rows, size_t k);
 void gpc_sample_gather(const gpc_gp_data *data, int logs, gpc_sample *sample);
 
 /* The temperature of the sample: beta = 1/T, to 1e-3 in its logarithm, from the guess
- * `start` (0: none). work [gpc_temperature_work(rows, k)]. Status as of
- * gpc_temperature_fit(), GPC_FLAT also when the rows have no weight. */
-gpc_status gpc_sample_temperature(const gpc_sample *sample, double start, int threads,
-                                  gpc_poll poll, void *poll_data, double *work,
-                                  double *beta);
+ * `start` (0: none), and the standard error of log beta that rows of the weight `total`
+ * like these would have (NAN: not known). work [gpc_temperature_work(rows, k)]. Status as
+ * of gpc_temperature_fit(), GPC_FLAT also when the rows have no weight. */
+gpc_status gpc_sample_temperature(const gpc_sample *sample, double start, double total,
+                                  int threads, gpc_poll poll, void *poll_data,
+                                  double *work, double *beta, double *error);
 
 #endif

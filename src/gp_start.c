@@ -17,8 +17,9 @@ void gpc_start_guess(gpc_fitting *f, gpc_sample *sample, double start) {
       gpc_get_doubles(f->memory, gpc_temperature_work(sample->rows, sample->k));
   double beta = 1.0;
   gpc_sample_gather(&p->data, logs, sample);
-  const gpc_status status = gpc_sample_temperature(sample, start, p->data.threads,
-                                                   f->poll, f->poll_data, work, &beta);
+  const gpc_status status = gpc_sample_temperature(
+      sample, start, gpc_gp_total(&p->data), p->data.threads, f->poll, f->poll_data, work,
+      &beta, &f->result->log_beta_error);
   f->memory->release(f->memory->self, mark);
   f->result->temperature_status = status;
   f->result->beta = beta;

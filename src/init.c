@@ -71,6 +71,8 @@ SEXP r_smooth_basis(SEXP knots, SEXP x);
 SEXP r_recal_fit(SEXP x, SEXP hit, SEXP weights, SEXP hold);
 SEXP r_concordance(SEXP x, SEXP hit, SEXP weights);
 SEXP r_two_means(SEXP z, SEXP labels, SEXP weights, SEXP logits);
+/* r_own_rows.c */
+SEXP r_own_rows(SEXP probs, SEXP scores, SEXP top, SEXP labels, SEXP share, SEXP logits);
 /* r_ova.c, r_curves.c, r_scaling.c */
 SEXP r_log_odds(SEXP z, SEXP logits, SEXP threads);
 SEXP r_ova_predict(SEXP z, SEXP logits, SEXP maps, SEXP threads);
@@ -166,6 +168,7 @@ static const R_CallMethodDef calls[] = {
     CALL(recal_fit, 4),
     CALL(concordance, 3),
     CALL(two_means, 4),
+    CALL(own_rows, 6),
     CALL(log_odds, 3),
     CALL(ova_predict, 4),
     CALL(ova_map, 4),

@@ -188,7 +188,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
       "inducing", "q_mean",  "q_cov",       "slope_var", "slope_cross", "passes",
       "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
       "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
-      "true",   "other",     "sample_rows", "temperature_status", "beta", "effects", "mass",
+      "true",   "other",     "sample_rows", "temperature_status", "beta", "log_beta_error", "effects", "mass",
       "site",   "averaged",  "effect_site", ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
@@ -233,6 +233,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "sample_rows", Rf_ScalarInteger((int)r->sample_rows));
   put(out, names, "temperature_status", r_status(r->temperature_status));
   put(out, names, "beta", Rf_ScalarReal(r->beta));
+  put(out, names, "log_beta_error", Rf_ScalarReal(r->log_beta_error));
   if (r->site.p)
     put(out, names, "site", r_pack_site(&r->site));
   if (r->site.p && r->effects.site.p)

@@ -1,6 +1,7 @@
 /* test_seen.c: counting scores, the rows that stand for all, and their temperature, on
  * cases worked by hand or by another road. */
 #include "ctest.h"
+#include "own_rows.h"
 #include "seen.h"
 #include "temperature.h"
 #include <stdlib.h>
@@ -85,19 +86,46 @@ static void warmth(void) {
   gpc_status status =
       gpc_temperature_fit(&plain, 0.0, 1e-10, 100, NULL, NULL, work, &want);
   CHECK(status == GPC_OK);
-  double beta, scores[N * K], w[N];
+  double beta, error, scores[N * K], w[N];
   gpc_sample sample = {N, K, scores, w, copy};
   gpc_sample_gather(&data, 0, &sample);
-  CHECK(gpc_sample_temperature(&sample, 0.5, 1, NULL, NULL, work, &beta) == GPC_OK);
+  CHECK(gpc_sample_temperature(&sample, 0.5, 4.0 * N, 1, NULL, NULL, work, &beta, &error) ==
+        GPC_OK);
   CHECK_REL(beta, want.beta, 1e-3);
+  /* four times the rows: half the error */
+  CHECK_REL(error, 0.5 / (want.beta * sqrt(want.curvature)), 2e-3);
   double none[N] = {0};
   data.w = none;
   gpc_sample_gather(&data, 0, &sample);
-  CHECK(gpc_sample_temperature(&sample, 0.0, 1, NULL, NULL, work, &beta) == GPC_FLAT);
+  CHECK(gpc_sample_temperature(&sample, 0.0, 0.0, 1, NULL, NULL, work, &beta, &error) ==
+        GPC_FLAT);
+  CHECK(isnan(error));
   free(work);
 }
 
+/* Three rows of weights 1, 2, 1 and one of none that would lose without end. */
+static void own_rows(void) {
+  const double p[8] = {0.8, 0.5, 0.4, 0.0, 0.2, 0.5, 0.6, 1.0};
+  const double z[8] = {2.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 9.0};
+  const double top[4] = {2.0, 1.0, 1.0, 9.0}, share[4] = {0.25, 0.5, 0.25, 0.0};
+  const int label[4] = {1, 2, 2, 1};
+  double loss[2], observed[2], predicted[2], variance[2];
+  gpc_own_rows(4, 2, p, z, top, label, share, 1, loss, observed, predicted, variance);
+  const double soft = log(1.0 + exp(-1.0));
+  CHECK_REL(loss[0], 0.25 * soft + 0.5 * soft + 0.25 * log(2.0), 1e-12);
+  CHECK_REL(loss[1], -0.25 * log(0.8) - 0.5 * log(0.5) - 0.25 * log(0.6), 1e-12);
+  CHECK_REL(observed[0], 0.25, 1e-12);
+  CHECK_REL(observed[1], 0.75, 1e-12);
+  CHECK_REL(predicted[0], 0.2 + 0.25 + 0.1, 1e-12);
+  CHECK_REL(predicted[1], 0.05 + 0.25 + 0.15, 1e-12);
+  CHECK_REL(variance[1], (0.16 + 4.0 * 0.25 + 0.24) / 16.0, 1e-12);
+  const double first[4] = {0.5, 0.5, 0.5, 0.5}; /* as probabilities */
+  gpc_own_rows(2, 2, p, first, top, label, share, 0, loss, observed, predicted, variance);
+  CHECK_REL(loss[0], 0.75 * log(2.0), 1e-12);
+}
+
 int main(void) {
+  own_rows();
   counting();
   spreading();
   warmth();

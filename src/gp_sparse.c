@@ -27,20 +27,32 @@ GPC_WIDE static void coordinates(const gpc_gp_data *data, const gpc_line *line,
   gpc_line_coordinates(line, rows * k, tau, tau);
 }
 
+#define SOME 64 /* scores worked on at a time */
+
 /* Moments of a row's scores about the middles of the fine cells they lie in:
- * moment[cell][j] += v^j. */
+ * moment[cell][j] += v^j. The first four powers are written for some scores before they
+ * are read: loading four doubles that have just been stored one by one would wait. */
 GPC_WIDE static void gather_moments(size_t k, const double *tau, double *moment) {
-  for (size_t j = 0; j < k; j++) {
-    double cell = gpc_line_cell(tau[j]), v = tau[j] - cell - 0.5, y = v * v;
-    double *at = moment + (size_t)cell * MOMENTS;
-    double even = 1.0, odd = v;
-    at[0] += even;
-    at[1] += odd;
-    for (size_t q = 2; q < MOMENTS; q += 2) {
-      even *= y;
-      odd *= y;
-      at[q] += even;
-      at[q + 1] += odd;
+  double power[SOME][4];
+  int cell[SOME];
+  for (size_t first = 0; first < k; first += SOME) {
+    const size_t count = k - first < SOME ? k - first : SOME;
+    for (size_t j = 0; j < count; j++) {
+      const double at = gpc_line_cell(tau[first + j]), v = tau[first + j] - at - 0.5;
+      cell[j] = (int)at;
+      power[j][0] = 1.0;
+      power[j][1] = v;
+      power[j][2] = v * v;
+      power[j][3] = v * v * v;
+    }
+    for (size_t j = 0; j < count; j++) {
+      double *to = moment + (size_t)cell[j] * MOMENTS;
+      const double *p = power[j], v4 = p[2] * p[2], v8 = v4 * v4;
+      for (size_t i = 0; i < 4; i++) {
+        to[i] += p[i];
+        to[i + 4] += p[i] * v4;
+        to[i + 8] += p[i] * v8;
+      }
     }
   }
 }

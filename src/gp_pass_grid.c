@@ -11,7 +11,7 @@
 
 /* Work of one chunk: for every class the stencils of ROWS scores. */
 typedef struct {
-  double *wts;         /* [k][12][ROWS] */
+  double *wts;         /* [k][ROWS][12] */
   double *phi, *e, *r; /* [k][ROWS] */
   gpc_gp_batch batch;
   int *first; /* [k][ROWS], stored in a stretch of doubles */
@@ -39,18 +39,23 @@ static void carve(size_t k, size_t g, double *block, chunk_work *work) {
 /* eq. (23): psi and r for class j of `rows` rows. */
 GPC_WIDE static void tabulate(size_t rows, const double *tau, const gpc_nodes *nodes,
                               const gpc_gp_tables *tables, size_t j, chunk_work *work) {
-  double *wts = work->wts + j * GPC_STENCIL * ROWS;
+  double by_node[GPC_STENCIL * ROWS], *wts = work->wts + j * GPC_STENCIL * ROWS;
   double *phi = work->phi + j * ROWS, *r = work->r + j * ROWS;
   int *first = work->first + j * ROWS;
-  gpc_line_weights(rows, tau, ROWS, first, wts);
+  gpc_line_weights(rows, tau, ROWS, first, by_node);
+  for (size_t i = 0; i < rows; i++) /* a score's weights side by side */
+    for (size_t q = 0; q < GPC_STENCIL; q++)
+      wts[i * GPC_STENCIL + q] = by_node[q * ROWS + i];
   for (size_t i = 0; i < rows && nodes->slot; i++)
     first[i] = nodes->slot[first[i]];
   for (size_t i = 0; i < rows; i++) {
     const double *psi = tables->psi + first[i], *rt = tables->r + first[i];
+    const double *own = wts + i * GPC_STENCIL;
     double sum = 0.0, rsum = 0.0;
+#pragma omp simd reduction(+ : sum, rsum)
     for (size_t q = 0; q < GPC_STENCIL; q++) {
-      sum += wts[q * ROWS + i] * psi[q];
-      rsum += wts[q * ROWS + i] * rt[q];
+      sum += own[q] * psi[q];
+      rsum += own[q] * rt[q];
     }
     phi[i] = sum;
     r[i] = rsum;
@@ -104,11 +109,12 @@ GPC_WIDE static void scatter_row(size_t k, size_t i, double w,
     squares += s * s * work->r[j * ROWS + i];
     from = first < from ? first : from;
     to = first + GPC_STENCIL > to ? first + GPC_STENCIL : to;
-    const double *wts = work->wts + j * GPC_STENCIL * ROWS + i;
+    const double *wts = work->wts + (j * ROWS + i) * GPC_STENCIL;
     double *p = row + first, *v = stats->v + first;
+#pragma omp simd
     for (size_t q = 0; q < GPC_STENCIL; q++) {
-      p[q] += s * wts[q * ROWS];
-      v[q] += spread * wts[q * ROWS];
+      p[q] += s * wts[q];
+      v[q] += spread * wts[q];
     }
   }
   gpc_gp_batch_add(tables, w, from, to, squares, &work->batch, stats);

@@ -42,9 +42,9 @@ GPC_WIDE void gpc_gp_stats_sum(size_t g, size_t chunks, double *block,
   64 /* features summed at a time: their sums stay in registers and cache */
 
 /* quad [GPC_BATCH] := abar'S abar = |sum_g p_g U'a_g|^2 of each row. */
-GPC_WIDE static void row_quadratics(const gpc_gp_tables *tables,
-                                    const gpc_gp_batch *batch, size_t from, size_t to,
-                                    double *quad) {
+GPC_FUSED static void row_quadratics(const gpc_gp_tables *tables,
+                                     const gpc_gp_batch *batch, size_t from, size_t to,
+                                     double *quad) {
   const size_t g = tables->g, m = tables->m;
   double sum[GPC_BATCH][FEATURES];
   for (size_t first = 0; first < m; first += FEATURES) {
@@ -68,8 +68,8 @@ GPC_WIDE static void row_quadratics(const gpc_gp_tables *tables,
 }
 
 /* q += sum_r w_r p_r p_r' over the nodes [from, to), lower triangle. */
-GPC_WIDE static void add_outer(const gpc_gp_batch *batch, size_t g, size_t from,
-                               size_t to, double *q) {
+GPC_FUSED static void add_outer(const gpc_gp_batch *batch, size_t g, size_t from,
+                                size_t to, double *q) {
   const double *p0 = batch->p, *p1 = p0 + g, *p2 = p1 + g, *p3 = p2 + g;
   for (size_t j = from; j < to; j++) {
     double *column = q + j * g;

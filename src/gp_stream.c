@@ -2,6 +2,7 @@
 #include "gp_stream.h"
 #include "fastexp.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,8 +146,9 @@ static double look_up(const counting *c, size_t low, double share) {
 
 #define ROWS 8 /* rows read together: a cache line of each column */
 
-/* W += w (sum_k s_k pi_k pi_k' - r r'), r = sum_k s_k pi_k: never indefinite. */
-static void count_row(size_t k, double w, const double *scores, counting *c) {
+/* W += w (sum_k s_k pi_k pi_k' - r r'), r = sum_k s_k pi_k: never indefinite. The lower
+ * triangle alone. */
+GPC_WIDE static void count_row(size_t k, double w, const double *scores, counting *c) {
   const size_t p = c->p;
   size_t from = p, to = 0; /* knots that the row reaches */
   double top = -INFINITY, total = 0.0;
@@ -173,7 +175,6 @@ static void count_row(size_t k, double w, const double *scores, counting *c) {
     c->v[low + 1] += w * s * (1.0 - s) * b;
     c->w[low + p * low] += w * s * a * a;
     c->w[low + 1 + p * low] += w * s * a * b;
-    c->w[low + p * (low + 1)] += w * s * a * b;
     c->w[low + 1 + p * (low + 1)] += w * s * b * b;
   }
   for (size_t j = from; j < to; j++) {
@@ -181,10 +182,11 @@ static void count_row(size_t k, double w, const double *scores, counting *c) {
     if (x == 0.0)
       continue;
 #pragma omp simd
-    for (size_t q = from; q < to; q++)
+    for (size_t q = j; q < to; q++)
       column[q] -= x * row[q];
   }
 }
+
 
 /* The old site's W and v at other knots. */
 static void carry(const gpc_site *old, const counting *c) {
@@ -298,6 +300,7 @@ gpc_status gpc_site_freeze(gpc_visitor *visitor, const gpc_visit *at, size_t p,
         count_row(data->k, weight, scores + i * data->k, &c);
     }
   }
+  gpc_symmetrise(p, w);
   if (visitor->site)
     carry(visitor->site, &c);
   memory->release(memory->self, mark);

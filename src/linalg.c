@@ -86,8 +86,8 @@ GPC_FUSED static void add_four(size_t n, size_t ld, const double *a, double x[4]
 }
 
 /* to [n] += sum_j x_j column j of a [n x m], x_j at x[j * step]. */
-GPC_WIDE static void add_weighted(size_t n, size_t m, const double *a, const double *x,
-                                  size_t step, double alpha, double *to) {
+GPC_FUSED static void add_weighted(size_t n, size_t m, const double *a, const double *x,
+                                   size_t step, double alpha, double *to) {
   size_t j = 0;
   for (; j + 4 <= m; j += 4) {
     const double *a0 = a + j * n, *a1 = a0 + n, *a2 = a1 + n, *a3 = a2 + n;
@@ -128,29 +128,46 @@ static void add_columns(int tb, size_t n, size_t k, size_t m, double alpha,
     add_weighted(n, m, a, b + q * column, row, alpha, c + q * n);
 }
 
+/* Inner products of four columns of a with two of b, each [m]: sum[i][j]. Eight sums, so
+ * that additions need not wait for each other. */
+GPC_FUSED static void eight_products(size_t m, const double *const a[4],
+                                     const double *const b[2], double sum[4][2]) {
+  const double *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3], *b0 = b[0], *b1 = b[1];
+  double s00 = 0.0, s10 = 0.0, s20 = 0.0, s30 = 0.0;
+  double s01 = 0.0, s11 = 0.0, s21 = 0.0, s31 = 0.0;
+#pragma omp simd reduction(+ : s00, s10, s20, s30, s01, s11, s21, s31)
+  for (size_t i = 0; i < m; i++) {
+    const double u = b0[i], v = b1[i];
+    s00 += a0[i] * u;
+    s10 += a1[i] * u;
+    s20 += a2[i] * u;
+    s30 += a3[i] * u;
+    s01 += a0[i] * v;
+    s11 += a1[i] * v;
+    s21 += a2[i] * v;
+    s31 += a3[i] * v;
+  }
+  sum[0][0] = s00, sum[1][0] = s10, sum[2][0] = s20, sum[3][0] = s30;
+  sum[0][1] = s01, sum[1][1] = s11, sum[2][1] = s21, sum[3][1] = s31;
+}
+
 /* c [n x k] += alpha a'b, a [m x n] and b [m x k] as stored: inner products of columns,
- * two by two; `lower`: only those on and below the diagonal (and some above it). */
-GPC_FUSED static void add_products(int lower, size_t n, size_t k, size_t m, double alpha,
-                                   const double *a, const double *b, double *c) {
+ * four by two; `lower`: only those on and below the diagonal (and some above it). */
+static void add_products(int lower, size_t n, size_t k, size_t m, double alpha,
+                         const double *a, const double *b, double *c) {
   for (size_t q = 0; q < k; q += 2)
-    for (size_t p = lower ? q : 0; p < n; p += 2) {
-      const double *a0 = a + p * m, *a1 = p + 1 < n ? a0 + m : a0;
-      const double *b0 = b + q * m, *b1 = q + 1 < k ? b0 + m : b0;
-      double s00 = 0.0, s10 = 0.0, s01 = 0.0, s11 = 0.0;
-#pragma omp simd reduction(+ : s00, s10, s01, s11)
-      for (size_t i = 0; i < m; i++) {
-        s00 += a0[i] * b0[i];
-        s10 += a1[i] * b0[i];
-        s01 += a0[i] * b1[i];
-        s11 += a1[i] * b1[i];
-      }
-      c[p + n * q] += alpha * s00;
-      if (p + 1 < n)
-        c[p + 1 + n * q] += alpha * s10;
-      if (q + 1 < k)
-        c[p + n * (q + 1)] += alpha * s01;
-      if (p + 1 < n && q + 1 < k)
-        c[p + 1 + n * (q + 1)] += alpha * s11;
+    for (size_t p = lower ? q - q % 4 : 0; p < n; p += 4) {
+      const double *left[4], *right[2];
+      double sum[4][2];
+      const size_t rows = n - p < 4 ? n - p : 4, columns = k - q < 2 ? k - q : 2;
+      for (size_t i = 0; i < 4; i++) /* at the edge the first again */
+        left[i] = a + (i < rows ? p + i : p) * m;
+      for (size_t j = 0; j < 2; j++)
+        right[j] = b + (j < columns ? q + j : q) * m;
+      eight_products(m, left, right, sum);
+      for (size_t j = 0; j < columns; j++)
+        for (size_t i = 0; i < rows; i++)
+          c[p + i + n * (q + j)] += alpha * sum[i][j];
     }
 }
 
@@ -184,16 +201,36 @@ GPC_WIDE static void scale_column(size_t n, double by, double *x) {
     x[i] *= by;
 }
 
+/* Columns j .. j + 4 of x [n x m] less columns s .. s + 4 times L', or (t) L. */
+static void take_four_off(int t, size_t n, size_t m, const double *chol, size_t s,
+                          size_t j, double *x) {
+  double by[4][4];
+  for (size_t u = 0; u < 4; u++)
+    for (size_t v = 0; v < 4; v++)
+      by[u][v] = -(t ? chol[s + u + m * (j + v)] : chol[j + v + m * (s + u)]);
+  add_four(n, n, x + n * s, by, x + n * j);
+}
+
 void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x) {
+  const size_t whole = m - m % 4;
   for (size_t j = 0; j < m; j++) { /* x_j := (x_j - sum_{i<j} L_ji x_i) / L_jj */
-    add_weighted(n, j, x, chol + j, m, -1.0, x + n * j);
+    const size_t block = j < whole ? j - j % 4 : 0; /* from here on one by one */
+    for (size_t s = 0; s < block && j == block; s += 4)
+      take_four_off(0, n, m, chol, s, j, x);
+    add_weighted(n, j - block, x + n * block, chol + j + m * block, m, -1.0, x + n * j);
     scale_column(n, 1.0 / chol[j + m * j], x + n * j);
   }
 }
 
 void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x) {
+  const size_t whole = m - m % 4;
   for (size_t j = m; j-- > 0;) { /* x_j := (x_j - sum_{i>j} L_ij x_i) / L_jj */
-    add_weighted(n, m - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0, x + n * j);
+    const size_t next = j < whole ? j - j % 4 + 4 : m, last = next < whole ? whole : next;
+    for (size_t s = next; s < whole && j + 1 == next; s += 4)
+      take_four_off(1, n, m, chol, s, j - 3, x);
+    add_weighted(n, next - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0,
+                 x + n * j);
+    add_weighted(n, m - last, x + n * last, chol + last + m * j, 1, -1.0, x + n * j);
     scale_column(n, 1.0 / chol[j + m * j], x + n * j);
   }
 }

@@ -47,7 +47,7 @@ static void slow_product(int ta, int tb, size_t n, size_t k, size_t m, const dou
     }
 }
 
-#define M 7
+#define M 18 /* four blocks of four columns, and two more */
 #define N 13
 
 static void test_cholesky(void) {
@@ -68,8 +68,8 @@ static void test_cholesky(void) {
   memcpy(back, a, sizeof a);
   CHECK(gpc_chol_large(M, back) == GPC_OK);
   for (size_t j = 0; j < M; j++)
-    for (size_t i = 0; i < M; i++)
-      CHECK(back[i + M * j] == (i >= j ? l[i + M * j] : a[i + M * j]));
+    for (size_t i = j; i < M; i++)
+      CHECK(back[i + M * j] == l[i + M * j]);
 
   fill_normal(N * M, x);
   memcpy(y, x, sizeof x);

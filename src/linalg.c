@@ -273,15 +273,25 @@ GPC_WIDE static gpc_status factor_panel(size_t n, size_t j, size_t count, double
 #define PANEL 32 /* columns that are worked on together, a multiple of 4 ... */
 #define CHUNK 64 /* ... and rows: what is read again and again stays in the cache */
 
-/* Columns j .. j + count of a [n x n], from row `first` on and not above the diagonal (but
- * for squares of 4), less the columns p .. q of the factor times their own rows. j, p, q
- * and count are multiples of 4. */
+/* The lower triangle of the square of rows and columns t .. t + 4, less the columns p .. q
+ * of the factor times their own rows. */
+static void take_corner_off(size_t n, size_t t, size_t p, size_t q, double *a) {
+  for (size_t s = p; s < q; s++)
+    for (size_t v = t; v < t + 4; v++)
+      for (size_t i = v; i < t + 4; i++)
+        a[i + n * v] -= a[i + n * s] * a[v + n * s];
+}
+
+/* Columns j .. j + count of a [n x n], not above the diagonal, less the columns p .. q of
+ * the factor times their own rows. j, p, q and count are multiples of 4. */
 static void take_off(size_t n, size_t j, size_t count, size_t p, size_t q, double *a) {
   for (size_t low = j; low < n; low += CHUNK) {
     const size_t high = low + CHUNK < n ? low + CHUNK : n;
     for (size_t t = j; t < j + count && t < high; t += 4) {
-      const size_t row = t > low ? t : low;
-      for (size_t s = p; s < q; s += 4) {
+      const size_t row = t >= low ? t + 4 : low;
+      if (t >= low)
+        take_corner_off(n, t, p, q, a);
+      for (size_t s = p; s < q && row < high; s += 4) {
         double x[4][4];
         for (size_t u = 0; u < 4; u++)
           for (size_t v = 0; v < 4; v++)

@@ -153,7 +153,7 @@ print.summary.calib_gp <- function(x, ...) {
     cat("  increasing; the class effects change the most likely class of ", fit$changed, " of ", fit$n,
       " calibration rows\n", sep = "")
   } else if (fit$increasing) {
-    cat("  increasing: it keeps the order of the classes in every row\n")
+    cat("  increasing: its mean keeps the order of the classes in every row\n")
   } else {
     cat("  not increasing everywhere: ", fit$changed, " of ", fit$n,
       " calibration rows change their most likely class (monotone = TRUE prevents that)\n", sep = "")

@@ -14,7 +14,8 @@ update_fit.calib_temperature <- function(object, data, forget) {
     return(forget_all(object, calib_temperature(data$scores, codes_factor(data), object$input, data$weights,
       object$floor)))
   }
-  fit <- .Call(C_laplace_temperature, scale, data$labels, data$weights, log(temperature_floor(object)), beta, precision)
+  fit <- .Call(C_laplace_temperature, scale, data$labels, data$weights, log(temperature_floor(object)), beta, precision,
+    data$threads)
   if (fit$status != "ok") stop_no_update(fit$status)
   object$temperature <- 1 / fit$beta
   object$std_error <- temperature_error(fit)

@@ -106,7 +106,7 @@ SEXP r_linear_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings);
 SEXP r_linear_predict(SEXP z, SEXP floor, SEXP offset, SEXP weights);
 /* r_laplace.c */
 SEXP r_laplace_temperature(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta0,
-                           SEXP precision);
+                           SEXP precision, SEXP threads);
 SEXP r_laplace_logistic(SEXP x, SEXP targets, SEXP weights, SEXP m0, SEXP p0);
 SEXP r_laplace_softmax(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP matrix, SEXP m0,
                        SEXP p0);
@@ -189,7 +189,7 @@ static const R_CallMethodDef calls[] = {
     CALL(skce_pairs, 3),
     CALL(skce_distances, 3),
     CALL(monitor_sums, 6),
-    CALL(laplace_temperature, 6),
+    CALL(laplace_temperature, 7),
     CALL(laplace_logistic, 5),
     CALL(laplace_softmax, 7),
     CALL(venn_fit, 4),

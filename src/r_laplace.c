@@ -6,9 +6,10 @@
 
 /* list(status, beta, curvature, log_lik) */
 SEXP r_laplace_temperature(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta0,
-                           SEXP precision) {
+                           SEXP precision, SEXP threads) {
   static const char *names[] = {"status", "beta", "curvature", "log_lik", ""};
-  gpc_temperature_data data = {.floor = r_number(floor, "floor"), .threads = 1};
+  gpc_temperature_data data = {.floor = r_number(floor, "floor"),
+                               .threads = r_threads(threads)};
   data.z = r_matrix(z, "z", &data.n, &data.k);
   data.label = r_codes(labels, "labels", data.n, data.k);
   data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);

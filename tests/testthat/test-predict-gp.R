@@ -398,7 +398,7 @@ test_that("summary() says of the map only what is true", {
   fit <- calib_gp(z, max.col(z / 2 - log(-log(matrix(runif(1500), 500)))))
   expect_true(fit$increasing)
   text <- capture.output(print(summary(fit)))
-  expect_match(text, "it keeps the order of the classes", all = FALSE)
+  expect_match(text, "its mean keeps the order of the classes", all = FALSE)
   expect_no_match(text, "no row changes")
 })
 

@@ -1,0 +1,191 @@
+/* linalg_factor.c: Cholesky factors and their inverses, in panels (linalg.h). */
+#include "linalg.h"
+#include "linalg_kernels.h"
+#include "simd.h"
+
+#include <math.h>
+
+/* Columns j .. j + count of the factor, once the columns before have been taken off. */
+GPC_WIDE static gpc_status factor_panel(size_t n, size_t j, size_t count, double *a) {
+  for (size_t t = j; t < j + count; t++) {
+    double *column = a + n * t;
+    for (size_t s = j; s < t; s++) {
+      const double *before = a + n * s, x = before[t];
+      for (size_t i = t; i < n; i++)
+        column[i] -= x * before[i];
+    }
+    if (!(column[t] > 0.0) || !isfinite(column[t]))
+      return GPC_NOT_PD;
+    const double root = sqrt(column[t]), inv = 1.0 / root;
+    column[t] = root;
+    for (size_t i = t + 1; i < n; i++)
+      column[i] *= inv;
+  }
+  return GPC_OK;
+}
+
+#define PANEL 32 /* columns that are worked on together, a multiple of 4 ... */
+#define CHUNK 64 /* ... and rows: what is read again and again stays in the cache */
+
+/* The lower triangle of the square of rows and columns t .. t + 4, less the columns p .. q
+ * of the factor times their own rows. */
+static void take_corner_off(size_t n, size_t t, size_t p, size_t q, double *a) {
+  for (size_t s = p; s < q; s++)
+    for (size_t v = t; v < t + 4; v++)
+      for (size_t i = v; i < t + 4; i++)
+        a[i + n * v] -= a[i + n * s] * a[v + n * s];
+}
+
+/* Columns j .. j + count of a [n x n], not above the diagonal, less the columns p .. q of
+ * the factor times their own rows. j, p, q and count are multiples of 4. */
+static void take_off(size_t n, size_t j, size_t count, size_t p, size_t q, double *a) {
+  for (size_t low = j; low < n; low += CHUNK) {
+    const size_t high = low + CHUNK < n ? low + CHUNK : n;
+    for (size_t t = j; t < j + count && t < high; t += 4) {
+      const size_t row = t >= low ? t + 4 : low;
+      if (t >= low)
+        take_corner_off(n, t, p, q, a);
+      for (size_t s = p; s < q && row < high; s += 4) {
+        double x[4][4];
+        for (size_t u = 0; u < 4; u++)
+          for (size_t v = 0; v < 4; v++)
+            x[u][v] = -a[t + v + n * (s + u)];
+        gpc_add_four(high - row, n, a + row + n * s, x, a + row + n * t);
+      }
+    }
+  }
+}
+
+gpc_status gpc_chol_large(size_t n, double *a) {
+  const size_t whole = n - n % 4;
+  for (size_t j = 0; j < whole; j += PANEL) {
+    const size_t end = j + PANEL < whole ? j + PANEL : whole;
+    take_off(n, j, end - j, 0, j, a);
+    for (size_t t = j; t < end; t += 4) {
+      take_off(n, t, 4, j, t, a);
+      const gpc_status status = factor_panel(n, t, 4, a);
+      if (status != GPC_OK)
+        return status;
+    }
+  }
+  for (size_t t = whole; t < n; t++)
+    for (size_t p = 0; p < whole; p++) {
+      const double x = a[t + n * p];
+      for (size_t i = t; i < n; i++)
+        a[i + n * t] -= x * a[i + n * p];
+    }
+  return factor_panel(n, whole, n - whole, a);
+}
+
+/* Rows p .. q of columns c .. c + 4 of L^-1, by forward substitution. */
+GPC_WIDE static void inverse_rows(size_t n, const double *chol, size_t c, size_t p,
+                                  size_t q, double *inv) {
+  double *x0 = inv + n * c, *x1 = x0 + n, *x2 = x1 + n, *x3 = x2 + n;
+  for (size_t s = p; s < q; s++) {
+    const double *l = chol + n * s, pivot = 1.0 / l[s];
+    const double y0 = x0[s] *= pivot, y1 = x1[s] *= pivot, y2 = x2[s] *= pivot,
+                 y3 = x3[s] *= pivot;
+#pragma omp simd
+    for (size_t i = s + 1; i < q; i++) {
+      const double v = l[i];
+      x0[i] -= v * y0;
+      x1[i] -= v * y1;
+      x2[i] -= v * y2;
+      x3[i] -= v * y3;
+    }
+  }
+}
+
+/* Column c of L^-1. */
+GPC_WIDE static void inverse_column(size_t n, const double *chol, size_t c, double *inv) {
+  double *x = inv + n * c;
+  for (size_t s = c; s < n; s++) {
+    const double *l = chol + n * s, y = x[s] /= l[s];
+    for (size_t i = s + 1; i < n; i++)
+      x[i] -= l[i] * y;
+  }
+}
+
+/* Rows from `low` on of columns c .. end of L^-1 less columns p .. p + count of the factor
+ * times the rows there, which are done; c, end and p are multiples of 4. */
+static void take_rows_off(size_t n, const double *chol, size_t c, size_t end, size_t p,
+                          size_t count, double *inv) {
+  for (size_t low = p + count; low < n; low += CHUNK) {
+    const size_t rows = n - low < CHUNK ? n - low : CHUNK;
+    for (size_t t = c; t < end; t += 4)
+      for (size_t s = p; s < p + count; s += 4) {
+        double x[4][4];
+        for (size_t u = 0; u < 4; u++)
+          for (size_t v = 0; v < 4; v++)
+            x[u][v] = -inv[s + u + n * (t + v)];
+        gpc_add_four(rows, n, chol + low + n * s, x, inv + low + n * t);
+      }
+  }
+}
+
+void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
+  const size_t whole = n - n % 4;
+  for (size_t i = 0; i < n * n; i++)
+    inv[i] = 0.0;
+  for (size_t i = 0; i < n; i++)
+    inv[i + n * i] = 1.0;
+  for (size_t c = 0; c < whole; c += PANEL) {
+    const size_t end = c + PANEL < whole ? c + PANEL : whole;
+    for (size_t p = c; p < n; p += PANEL) {
+      const size_t q = p + PANEL < n ? p + PANEL : n;
+      for (size_t t = c; t < end; t += 4)
+        inverse_rows(n, chol, t, p < t ? t : p, q, inv);
+      if (q < n)
+        take_rows_off(n, chol, c, end, p, PANEL, inv);
+    }
+  }
+  for (size_t c = whole; c < n; c++)
+    inverse_column(n, chol, c, inv);
+}
+
+/* s: rows i .. i + 4 and columns j .. j + 2 (fewer at the end) of inv'inv, by rows
+ * low .. high. */
+static void add_inner(size_t n, const double *inv, size_t i, size_t j, size_t low,
+                      size_t high, double *s) {
+  const double *a[4], *b[2];
+  double sum[4][2];
+  for (size_t p = 0; p < 4; p++)
+    a[p] = inv + low + n * (i + p < n ? i + p : i);
+  for (size_t q = 0; q < 2; q++)
+    b[q] = inv + low + n * (j + q < n ? j + q : j);
+  gpc_eight_products(high - low, a, b, sum);
+  for (size_t q = 0; q < 2 && j + q < n; q++)
+    for (size_t p = 0; p < 4 && i + p < n; p++)
+      s[i + p + n * (j + q)] += sum[p][q];
+}
+
+void gpc_inverse_from_lower(size_t n, const double *inv, double *s) {
+  for (size_t i = 0; i < n * n; i++)
+    s[i] = 0.0;
+  for (size_t first = 0; first < n; first += PANEL)
+    for (size_t low = first; low < n; low += 2 * CHUNK) {
+      const size_t high = low + 2 * CHUNK < n ? low + 2 * CHUNK : n;
+      for (size_t j = 0; j < first + PANEL && j < n; j += 2)
+        for (size_t i = first > j ? first : j - j % 4; i < first + PANEL && i < n; i += 4)
+          if (high > i)
+            add_inner(n, inv, i, j, low > i ? low : i, high, s);
+    }
+  gpc_symmetrise(n, s);
+}
+
+/* In place: column i of L^-1 is needed from row i on only, which leaves the upper triangle
+ * for the answer; its own diagonal is the last to go. */
+GPC_WIDE void gpc_chol_inverse(size_t n, const double *chol, double *inv) {
+  gpc_lower_inverse(n, chol, inv);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++)
+      inv[j + n * i] = gpc_dot(n - i, inv + i + n * i, inv + i + n * j);
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j + 1; i < n; i++)
+      inv[i + n * j] = inv[j + n * i];
+}
+
+void gpc_lower_solve(size_t n, const double *inv, double *work, double *x) {
+  gpc_gemm(0, 0, n, 1, n, 1.0, inv, x, 0.0, work);
+  gpc_gemm(1, 0, n, 1, n, 1.0, inv, work, 0.0, x);
+}

@@ -1,0 +1,168 @@
+/* gp_offsets_pass.c: see gp_offsets_pass.h. */
+#include "gp_offsets_pass.h"
+#include "fastexp.h"
+#include "simd.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROWS GPC_OFFSETS_ROWS
+#define TILTS 2 /* steps of the fixed point from the last pass's: variances are small */
+
+/* Distance of columns of phi and pi, and the place of a row in them. */
+static size_t step_of(const gpc_offsets_pass *o) { return o->kept ? o->n : ROWS; }
+static size_t place_of(const gpc_offsets_pass *o, size_t row) {
+  return o->kept ? row : 0;
+}
+
+/* phi of `rows` rows, from the nodes of the visit. */
+GPC_WIDE static void read_rows(gpc_offsets_pass *o, size_t first, size_t rows) {
+  const gpc_visit *v = o->from;
+  double tau[ROWS], wts[GPC_STENCIL * ROWS];
+  int node[ROWS];
+  for (size_t j = 0; j < o->k; j++) {
+    double *phi = o->phi + place_of(o, first) + step_of(o) * j;
+    for (size_t i = 0; i < rows; i++)
+      tau[i] = gpc_gp_score(o->data, first + i, j);
+    gpc_line_coordinates(&v->nodes->line, rows, tau, tau);
+    gpc_line_weights(rows, tau, ROWS, node, wts);
+    for (size_t i = 0; i < rows; i++) {
+      const double *psi = v->psi + gpc_nodes_at(v->nodes, (size_t)node[i]);
+      double sum = 0.0;
+      for (size_t s = 0; s < GPC_STENCIL; s++)
+        sum += wts[s * ROWS + i] * psi[s];
+      phi[i] = sum;
+    }
+  }
+}
+
+gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *from,
+                                      const gpc_offsets_site *site) {
+  const gpc_memory *memory = visitor->memory;
+  const size_t k = visitor->data->k;
+  gpc_offsets_pass o = {.data = visitor->data,
+                        .from = from,
+                        .site = site,
+                        .n = visitor->data->n,
+                        .k = k,
+                        .phi = gpc_get_doubles(memory, ROWS * k),
+                        .pi = gpc_get_doubles(memory, ROWS * k),
+                        .b = gpc_get_doubles(memory, k),
+                        .var = gpc_get_doubles(memory, k),
+                        .g = gpc_get_doubles(memory, k),
+                        .h = gpc_get_doubles(memory, k),
+                        .mass = gpc_get_doubles(memory, k)};
+  memset(o.b, 0, k * sizeof(double));
+  memset(o.var, 0, k * sizeof(double));
+  return o;
+}
+
+void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o) {
+  o->kept = 1;
+  o->phi = gpc_get_doubles(memory, o->n * o->k);
+  o->pi = gpc_get_doubles(memory, o->n * o->k);
+  for (size_t first = 0; first < o->n; first += ROWS)
+    read_rows(o, first, o->n - first < ROWS ? o->n - first : ROWS);
+}
+
+/* One softmax of phi + b + D / 2 over ROWS rows, given D through all = sum_j a_j^2 var_j
+ * and pi = a of the step before; bound [rows] is its log sum. */
+GPC_WIDE static void tilt_rows(gpc_offsets_pass *o, size_t first, size_t rows,
+                               const double *all, int tilted, double *bound) {
+  double top[ROWS], sum[ROWS];
+  for (size_t i = 0; i < rows; i++) {
+    top[i] = -INFINITY;
+    sum[i] = 0.0;
+  }
+  for (size_t j = 0; j < o->k; j++) {
+    const double *phi = o->phi + place_of(o, first) + step_of(o) * j;
+    double *pi = o->pi + place_of(o, first) + step_of(o) * j;
+    const double b = o->b[j], v = o->var[j];
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++) {
+      const double d = tilted ? 0.5 * (v * (1.0 - 2.0 * pi[i]) + all[i]) : 0.0;
+      pi[i] = phi[i] + b + d;
+    }
+    for (size_t i = 0; i < rows; i++)
+      top[i] = pi[i] > top[i] ? pi[i] : top[i];
+  }
+  for (size_t j = 0; j < o->k; j++) {
+    double *pi = o->pi + place_of(o, first) + step_of(o) * j;
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++) {
+      pi[i] = gpc_exp_nonpos(pi[i] - top[i]);
+      sum[i] += pi[i];
+    }
+  }
+  for (size_t i = 0; i < rows; i++) {
+    bound[i] = top[i] + log(sum[i]);
+    sum[i] = 1.0 / sum[i];
+  }
+  for (size_t j = 0; j < o->k; j++) {
+    double *pi = o->pi + place_of(o, first) + step_of(o) * j;
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++)
+      pi[i] *= sum[i];
+  }
+}
+
+static void squares(const gpc_offsets_pass *o, size_t first, size_t rows, double *all) {
+  memset(all, 0, rows * sizeof(double));
+  for (size_t j = 0; j < o->k; j++) {
+    const double *pi = o->pi + place_of(o, first) + step_of(o) * j, v = o->var[j];
+    for (size_t i = 0; i < rows; i++)
+      all[i] += v * pi[i] * pi[i];
+  }
+}
+
+/* What rows seen before add to a pass, eq. (O5): their curvature is diagonal. */
+static void add_site(gpc_offsets_pass *o) {
+  const gpc_offsets_site *site = o->site;
+  for (size_t j = 0; j < o->k; j++) {
+    const double d = o->b[j] - site->b[j], h = site->h[j];
+    o->fit += site->g[j] * d - 0.5 * h * (d * d + o->var[j]);
+    o->g[j] += site->g[j] - h * d;
+    o->h[j] += h;
+    o->mass[j] += h;
+  }
+}
+
+void gpc_offsets_visit(gpc_offsets_pass *o, int tilted) {
+  const gpc_gp_data *data = o->data;
+  memset(o->g, 0, o->k * sizeof(double));
+  memset(o->h, 0, o->k * sizeof(double));
+  memset(o->mass, 0, o->k * sizeof(double));
+  o->fit = 0.0;
+  for (size_t first = 0; first < o->n; first += ROWS) {
+    const size_t rows = o->n - first < ROWS ? o->n - first : ROWS;
+    double all[ROWS], bound[ROWS], w[ROWS];
+    if (!o->kept)
+      read_rows(o, first, rows);
+    if (!tilted)
+      tilt_rows(o, first, rows, all, 0, bound);
+    for (int step = 0; step < TILTS && tilted; step++) {
+      squares(o, first, rows, all);
+      tilt_rows(o, first, rows, all, 1, bound);
+    }
+    for (size_t i = 0; i < rows; i++) {
+      const size_t label = (size_t)data->label[first + i] - 1;
+      w[i] = gpc_gp_weight(data, first + i);
+      o->fit += w[i] * (o->phi[place_of(o, first) + i + step_of(o) * label] +
+                        o->b[label] - bound[i]);
+      o->g[label] += w[i];
+    }
+    for (size_t j = 0; j < o->k; j++) {
+      const double *pi = o->pi + place_of(o, first) + step_of(o) * j;
+      double mass = 0.0, spread = 0.0;
+      for (size_t i = 0; i < rows; i++) {
+        mass += w[i] * pi[i];
+        spread += w[i] * pi[i] * (1.0 - pi[i]);
+      }
+      o->g[j] -= mass;
+      o->mass[j] += mass;
+      o->h[j] += spread;
+    }
+  }
+  if (o->site)
+    add_site(o);
+}

@@ -18,6 +18,14 @@ typedef struct cmemory_block {
 
 #define CMEMORY_GUARD 16
 
+#if defined(__SANITIZE_ADDRESS__)
+#define CMEMORY_EXACT
+#elif defined(__has_feature) /* clang's way to say so */
+#if __has_feature(address_sanitizer)
+#define CMEMORY_EXACT
+#endif
+#endif
+
 static cmemory_block *cmemory_last;
 
 static void *cmemory_get(void *self, size_t size) {
@@ -27,7 +35,7 @@ static void *cmemory_get(void *self, size_t size) {
   block->size = size;
   block->before = cmemory_last;
   memset(block->bytes, 0xff, size + CMEMORY_GUARD); /* NaN: nobody may count on zeros */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef CMEMORY_EXACT
   free(block->bytes); /* exactly as long as asked for: the sanitizer guards the end */
   block->bytes = malloc(size);
   memset(block->bytes, 0xff, size);
@@ -45,7 +53,7 @@ static void cmemory_release(void *self, void *mark) {
   (void)self;
   while (cmemory_last != mark) {
     cmemory_block *block = cmemory_last;
-#if !defined(__SANITIZE_ADDRESS__)
+#ifndef CMEMORY_EXACT
     for (size_t i = 0; i < CMEMORY_GUARD; i++)
       if (block->bytes[block->size + i] != 0xff) {
         printf("an array of %zu bytes was overrun\n", block->size);

@@ -1,16 +1,14 @@
-/* The Gaussian process on tiny problems, as the .Call layer drives it: range, line, fit
- * (on the grid and on compressed rows), then tables, predictions and draws, under
- * libFuzzer. */
+/* The Gaussian process on tiny problems, as the .Call layer drives it: the whole fit, with
+ * class effects, floors, averaging and a frozen site, then predictions, draws and latent
+ * values of odd scores, under libFuzzer. */
 #include "fuzz.h"
 
-#include "centred.h"
-#include "gp_fit.h"
+#include "../c/cmemory.h"
 #include "gp_draws.h"
+#include "gp_fit.h"
+#include "gp_joint_predict.h"
 #include "gp_predict.h"
 #include "gp_two.h"
-#include "gp_prepare.h"
-#include "linalg.h"
-#include "seen.h"
 
 static void lines(bytes *b) {
   double low = take_finite(b), high = take_finite(b), from = take_finite(b), to = take_finite(b);
@@ -42,184 +40,202 @@ static void lines(bytes *b) {
     HOLDS(gpc_line_node(&line, j) >= gpc_line_node(&line, j - 1));
 }
 
-static gpc_rows *compress(const gpc_gp_data *data, const gpc_line *line, size_t times) {
-  gpc_rows *rows = room_bytes(sizeof *rows);
-  gpc_line fine = gpc_line_refine(line, times);
-  double *work = room(gpc_rows_work(data->k, fine.g, 1));
-  size_t values, pairs;
-  rows->value_at = room_bytes(data->n * sizeof(size_t));
-  rows->stretch_at = room_bytes(data->n * sizeof(size_t));
-  gpc_rows_layout(data, line, times, work, rows, &values, &pairs);
-  rows->value = room(values);
-  rows->stretch = room_int(2 * pairs);
-  rows->stretches = room_int(data->n);
-  rows->spread = room(times * GPC_STENCIL);
-  gpc_rows_fill(data, work, rows);
-  return rows;
+static void are_probabilities(size_t n, size_t k, const double *p) {
+  for (size_t i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (size_t j = 0; j < k; j++) {
+      HOLDS(p[i + n * j] >= 0.0 && p[i + n * j] <= 1.0 + 1e-9);
+      sum += p[i + n * j];
+    }
+    HOLDS(fabs(sum - 1.0) < 1e-8);
+  }
 }
 
-static void *take_memory(void *data, size_t bytes) {
-  (void)data;
-  return room_bytes(bytes);
+static double *take_normals(bytes *b, size_t n) {
+  double *x = room(n);
+  for (size_t i = 0; i < n; i++)
+    x[i] = ((double)take(b) - 128.0) / 40.0;
+  return x;
 }
 
-static const gpc_memory memory = {.take = take_memory};
+#define PAIRS 4
 
-/* New scores, the fit's own and odd ones: probabilities whatever they are. */
-static void predict(const gpc_gp_data *data, const gpc_gp_state *state, gpc_mean mean, size_t m,
-                    bytes *b) {
-  gpc_gp_fitted fit = {
-      .basis = {.m = m, .w = state->point.inducing, .hyper = state->point.hyper, .chol = room(m * m)},
-      .prior = {.mean = mean, .slope = state->point.slope},
-      .q_mean = state->point.q_mean,
-      .q_cov = state->point.q_cov};
+/* The process alone: every approximation, draws, two classes, latent values. */
+static void predict_process(const gpc_gp_data *rows, const gpc_gp_fitted *fit, bytes *b,
+                            double *p) {
+  const size_t n = rows->n, k = rows->k, m = fit->basis.m;
+  gpc_gp_lookup lookup;
+  HOLDS(gpc_gp_lookup_cells(fit) < 2000000);
+  if (gpc_gp_lookup_make(fit, &cmemory, &lookup) != GPC_OK)
+    return;
+  for (int approx = 0; approx < 2; approx++) {
+    HOLDS(gpc_gp_predict(rows, fit, (gpc_approx)approx, &cmemory, NULL, NULL, p) == GPC_OK);
+    are_probabilities(n, k, p);
+  }
+  const double *tilt = take_normals(b, PAIRS);
+  const gpc_gp_random random = {.pairs = PAIRS,
+                                .x = take_normals(b, PAIRS * m),
+                                .e = take_normals(b, PAIRS * k),
+                                .tilt = take(b) % 2 ? tilt : NULL};
+  memset(p, 0, n * k * sizeof(double));
+  gpc_gp_draws(rows, &lookup, 0, n, &random, 0.5 / PAIRS,
+               gpc_gp_draws_take(&lookup, k, PAIRS, 1, &cmemory), p, NULL);
+  are_probabilities(n, k, p);
+  if (k == 2) {
+    gpc_gp_predict_two(rows, fit, &cmemory, NULL, NULL, p);
+    are_probabilities(n, k, p);
+  }
+  double *mean = room(n), *var = room(n);
+  gpc_gp_latent(fit, n, rows->z, room(n * (2 * m + 1)), mean, var);
+  for (size_t i = 0; i < n; i++)
+    HOLDS(isfinite(mean[i]) && isfinite(var[i]));
+}
+
+/* With class effects. */
+static void predict_effects(const gpc_gp_data *rows, const gpc_gp_fitted *process,
+                            const gpc_effects_result *effects, bytes *b, double *p) {
+  const size_t n = rows->n, k = rows->k;
+  const gpc_joint_fitted fit = {.process = *process,
+                                .features = effects->features,
+                                .effect = effects->effect,
+                                .slopes = effects->slopes,
+                                .cov = effects->cov};
+  const size_t size = effects->m + effects->slopes + k * effects->features.r;
+  for (int approx = 0; approx < 2; approx++) {
+    if (gpc_joint_predict(rows, &fit, (gpc_approx)approx, &cmemory, NULL, NULL, p) !=
+        GPC_OK)
+      return; /* a covariance that rounding has spoilt: an error of R's */
+    are_probabilities(n, k, p);
+  }
+  memset(p, 0, n * k * sizeof(double));
+  if (gpc_joint_draws(rows, &fit, PAIRS, take_normals(b, size * PAIRS),
+                      take_normals(b, k * PAIRS), &cmemory, NULL, NULL, p,
+                      NULL) == GPC_OK)
+    are_probabilities(n, k, p);
+}
+
+/* New scores, most of them odd: probabilities whatever they are. */
+static void predict(const gpc_gp_data *data, const gpc_fit_settings *s,
+                    const gpc_fit_result *r, bytes *b) {
+  const int effects = r->effects.kept;
+  const gpc_params *at = effects ? &r->effects.at : &r->at;
+  gpc_gp_fitted fit = {.basis = {.m = at->m,
+                                 .w = at->inducing,
+                                 .hyper = at->hyper,
+                                 .chol = room(at->m * at->m)},
+                       .prior = {.mean = s->mean, .slope = at->slope},
+                       .q_mean = at->q_mean,
+                       .q_cov = at->q_cov};
   if (gpc_basis_factor(&fit.basis) != GPC_OK)
     return;
   const size_t n = 12, k = data->k;
+  const int logs = s->mean == GPC_MEAN_LOG;
   double *z = room(n * k), *p = room(n * k);
-  for (size_t i = 0; i < n * k; i++) {
-    z[i] = mean == GPC_MEAN_LOG ? fmax(take_unit(b), data->floor) : take_finite(b);
-    z[i] = fmin(fmax(z[i], -1e145), 1e145);
+  for (size_t i = 0; i < n * k; i++)
+    z[i] = logs ? fmax(take_unit(b), s->floor[r->floor])
+                : fmin(fmax(take_finite(b), -1e145), 1e145);
+  const gpc_gp_data rows = {
+      .n = n, .k = k, .z = z, .floor = logs ? s->floor[r->floor] : -INFINITY, .threads = 1};
+  if (effects)
+    predict_effects(&rows, &fit, &r->effects, b, p);
+  else
+    predict_process(&rows, &fit, b, p);
+  if (r->offsets.kept) {
+    gpc_offsets_apply(n, k, r->offsets.mean, p, p);
+    are_probabilities(n, k, p);
   }
-  gpc_gp_data rows = {n, k, z, NULL, data->floor, NULL, NULL, 1};
-  if (mean != GPC_MEAN_LOG)
-    rows.floor = -INFINITY;
-  gpc_gp_lookup lookup;
-  HOLDS(gpc_gp_lookup_cells(&fit) < 2000000);
-  if (gpc_gp_lookup_make(&fit, &memory, &lookup) != GPC_OK)
-    return;
-  for (int approx = 0; approx < 3; approx++) {
-    if (approx < 2) {
-      HOLDS(gpc_gp_predict(&rows, &fit, (gpc_approx)approx, &memory, NULL, NULL, p) == GPC_OK);
-    } else {
-      double x[4 * 64], e[4 * 8], tilt[4];
-      for (size_t i = 0; i < 4; i++)
-        tilt[i] = ((double)take(b) - 128.0) / 40.0;
-      for (size_t i = 0; i < 4 * m; i++)
-        x[i] = ((double)take(b) - 128.0) / 40.0;
-      for (size_t i = 0; i < 4 * k; i++)
-        e[i] = ((double)take(b) - 128.0) / 40.0;
-      gpc_gp_random random = {.pairs = 4, .x = x, .e = e, .tilt = take(b) % 2 ? tilt : NULL};
-      memset(p, 0, n * k * sizeof(double));
-      gpc_gp_draws(&rows, &lookup, 0, n, &random, 1.0 / 8.0, gpc_gp_draws_take(&lookup, k, 4, 1, &memory), p,
-                   NULL);
-    }
-    for (size_t i = 0; i < n; i++) {
-      double sum = 0.0;
-      for (size_t j = 0; j < k; j++) {
-        HOLDS(p[i + n * j] >= 0.0 && p[i + n * j] <= 1.0 + 1e-9);
-        sum += p[i + n * j];
-      }
-      HOLDS(fabs(sum - 1.0) < 1e-8);
-    }
+}
+
+/* Settings as gp_settings() in R makes them. */
+static gpc_fit_settings take_settings(bytes *b, size_t k, gpc_mean mean, double *floors) {
+  const unsigned kind = take(b);
+  gpc_fit_settings s = {.mean = mean,
+                        .cov = kind % 4 ? GPC_COV_FULL : GPC_COV_DIAG,
+                        .centre = mean != GPC_MEAN_LOG && kind % 3,
+                        .floors = 1,
+                        .floor = floors,
+                        .m = take(b) % 3 ? take_size(b, 2, 10) : 0,
+                        .move = take(b) % 8 == 0,
+                        .variance = NAN,
+                        .lengthscale = NAN,
+                        .slope = mean == GPC_MEAN_LOG ? 1.0 : NAN,
+                        .noise = 1e-6,
+                        .tol = 1e-4,
+                        .max_passes = 12,
+                        .bins = 8,
+                        .worthless = take(b) % 2 ? -1.0 : -INFINITY,
+                        .least_score = take(b) % 2 ? 0.5 : -INFINITY};
+  floors[0] = mean == GPC_MEAN_LOG ? 1e-6 : -INFINITY;
+  if (mean == GPC_MEAN_LOG && take(b) % 2) {
+    floors[1] = 1e-3;
+    s.floors = 2;
   }
-  if (k == 2) {
-    gpc_gp_predict_two(&rows, &fit, &memory, NULL, NULL, p);
-    for (size_t i = 0; i < n; i++)
-      HOLDS(p[i] >= 0.0 && p[i + n] >= 0.0 && fabs(p[i] + p[i + n] - 1.0) < 1e-9);
+  const int plain = s.cov == GPC_COV_FULL && s.centre && !s.move;
+  const unsigned which = take(b);
+  for (int block = 0; block < GPC_BLOCKS; block++) {
+    s.effects[block] = plain && which % 4 > (block > 0);
+    s.effect_variance[block] = NAN;
   }
-  double *mean_at = room(n), *var = room(n);
-  gpc_gp_latent(&fit, n, z, room(n * (2 * m + 1)), mean_at, var);
-  for (size_t i = 0; i < n; i++)
-    HOLDS(isfinite(mean_at[i]) && isfinite(var[i]));
+  s.many = take(b) % 4 == 0;
+  if (s.many)
+    for (int block = 1; block < GPC_BLOCKS; block++)
+      s.effects[block] = 0;
+  s.freeze = take(b) % 2;
+  s.integrate = s.cov == GPC_COV_FULL && !s.move && take(b) % 2;
+  return s;
+}
+
+/* 1 if every row's label has its highest score; arg [n] are the classes that have it. */
+static int find_highest(const gpc_gp_data *data, int *arg) {
+  int separated = 1;
+  for (size_t i = 0; i < data->n; i++) {
+    size_t best = 0;
+    for (size_t j = 1; j < data->k; j++)
+      if (data->z[i + j * data->n] > data->z[i + best * data->n])
+        best = j;
+    arg[i] = (int)best + 1;
+    separated = separated && (gpc_gp_weight(data, i) == 0.0 || arg[i] == data->label[i]);
+  }
+  return separated;
 }
 
 static void fit(bytes *b) {
-  const size_t n = take_size(b, 2, 24), k = take_size(b, 2, 6), m = take_size(b, 2, 10);
+  const size_t n = take_size(b, 2, 24), k = take_size(b, 2, 6);
   const gpc_mean mean = take(b) % 4 ? GPC_MEAN_LINEAR : GPC_MEAN_LOG;
-  double *z = mean == GPC_MEAN_LOG ? take_probs(b, n, k) : room(n * k), *shift = NULL;
-  gpc_gp_data data = {n, k, z, NULL, -INFINITY, take_labels(b, n, k), take_weights(b, n), 1};
-  if (mean == GPC_MEAN_LOG) {
-    data.floor = 1e-6;
-  } else {
-    for (size_t i = 0; i < n * k; i++)
-      z[i] = take_finite(b);
-    shift = take(b) % 3 ? room(n) : NULL;
+  double *z = mean == GPC_MEAN_LOG ? take_probs(b, n, k) : room(n * k), floors[2];
+  for (size_t i = 0; i < n * k && mean != GPC_MEAN_LOG; i++)
+    z[i] = take_finite(b);
+  gpc_gp_data data = {.n = n,
+                      .k = k,
+                      .z = z,
+                      .floor = -INFINITY,
+                      .label = take_labels(b, n, k),
+                      .w = take_weights(b, n),
+                      .threads = 1};
+  double total = 0.0;
+  for (size_t i = 0; i < n; i++) { /* R leaves rows without weight out, and refuses more */
+    total += gpc_gp_weight(&data, i);
+    if (gpc_gp_weight(&data, i) == 0.0)
+      return;
   }
-  double *lows = room(n), *highs = room(n);
-  gpc_gp_row_range(&data, shift, lows, highs);
-  data.shift = shift;
-  const int flat = gpc_gp_is_flat(n, shift, lows, highs);
-  gpc_gp_range range;
-  gpc_gp_find_range(n, lows, highs, &range);
-  /* check_resolution() in R */
-  const double size = fmax(fabs(range.lowest), fabs(range.highest));
-  if (flat || !(size < 1e145) || size < 1e-145 || range.highest - range.lowest < 1e-9 * size)
+  if (total > 1e12)
     return;
-  HOLDS(range.bulk_low >= range.lowest && range.bulk_high <= range.highest);
-  const double low = range.bulk_low, high = range.bulk_high, width = high - low;
-  if (!(width > 0.0))
-    return;
-  gpc_gp_setup setup;
-  memset(&setup, 0, sizeof setup);
-  double start_l[2] = {width / 4.0, width / 16.0};
-  const double spacing = width / (double)(m - 1), short_l = width / 300.0;
-  setup.mean = mean;
-  setup.cov = take(b) % 2 ? GPC_COV_FULL : GPC_COV_DIAG;
-  setup.m = m;
-  setup.slope_free = mean == GPC_MEAN_LINEAR;
-  setup.slope_low = mean == GPC_MEAN_LINEAR ? 0.01 / width : 1.0;
-  setup.slope_high = mean == GPC_MEAN_LINEAR ? 1000.0 / width : 1.0;
-  const double l_low = fmax(fmin(spacing, width), short_l);
-  gpc_surrogate_box box = {1, 1, (int)(take(b) % 5 == 0), 1.0, 1e-6, 1e4, l_low, fmax(4.0 * width, 2.0 * l_low),
-                           10, 1e-5, NULL, NULL};
-  setup.box = box;
-  for (int i = 0; i < 2; i++)
-    start_l[i] = fmin(fmax(start_l[i], l_low), box.l_high);
-  setup.start_l = start_l;
-  setup.starts = start_l[0] == start_l[1] ? 1 : 2;
-  setup.max_passes = 12;
-  setup.tol = 1e-4;
-  setup.may_halve = 1;
-  double step = fmin(spacing / 5.0, fmin(start_l[0], l_low) / 5.0);
-  step = fmax(step, (width + 2.0 * start_l[0]) / 3000.0);
-  gpc_gp_state state = {{0.0,
-                         mean == GPC_MEAN_LINEAR ? 1.0 / width : 1.0,
-                         {1.0, start_l[0], 1e-6},
-                         room(m),
-                         room(m),
-                         room(m * m)},
-                        0.0,
-                        0.0,
-                        0,
-                        0,
-                        0,
-                        0.0,
-                        room(m)};
-  for (size_t i = 0; i < m; i++)
-    state.point.inducing[i] = low + width * (double)i / (double)(m - 1);
-  memset(state.point.q_mean, 0, m * sizeof(double));
-  memset(state.point.q_cov, 0, m * m * sizeof(double));
-  gpc_status status = GPC_TOO_COARSE;
-  gpc_gp_finer finer = {0, 1};
-  const int use_rows = (int)(take(b) % 2);
-  for (int rounds = 0; status == GPC_TOO_COARSE; rounds++) {
-    HOLDS(rounds < 40);
-    if (finer.halve) {
-      gpc_line next;
-      if (!gpc_line_make(range.lowest, range.highest, low, high, step, 1.0 / 12.0, 500, &setup.line))
-        return; /* more nodes than are quick; in R up to 4000 */
-      step *= 0.5;
-      setup.may_halve =
-          gpc_line_make(range.lowest, range.highest, low, high, step, 1.0 / 12.0, 250, &next);
-      double *y = room(setup.line.g);
-      setup.logs = gpc_gp_labels(&data, mean, &setup.line, y);
-      setup.y = y;
-      finer.times = 2;
-    }
-    setup.rows = NULL;
-    if (use_rows && finer.times > 0 && (setup.line.g - 1) * finer.times < 1000)
-      setup.rows = compress(&data, &setup.line, finer.times);
-    status = gpc_gp_fit(&data, &setup, NULL, NULL, room(gpc_gp_fit_work(&data, &setup)), &state, &finer);
-    finer.times += finer.times / 4;
+  gpc_fit_settings s = take_settings(b, k, mean, floors);
+  int *arg = room_int(n);
+  s.separated = find_highest(&data, arg);
+  s.arg = arg;
+  gpc_fit_result r;
+  const gpc_status status = gpc_gp_fit(&data, &s, &cmemory, NULL, NULL, NULL, &r);
+  if (status == GPC_OK || status == GPC_NOT_CONVERGED) {
+    HOLDS(isfinite(r.elbo) && isfinite(r.at.slope));
+    HOLDS(r.at.hyper.s2 > 0.0 && r.at.hyper.l > 0.0);
+    for (size_t i = 0; i < r.at.m * r.at.m; i++)
+      HOLDS(isfinite(r.at.q_cov[i]));
+    if (r.effects.kept)
+      HOLDS(isfinite(r.effects.elbo));
+    predict(&data, &s, &r, b);
   }
-  if (status == GPC_NOT_PD || status == GPC_NOT_FINITE)
-    return;
-  HOLDS(isfinite(state.elbo) && isfinite(state.point.slope));
-  HOLDS(state.point.hyper.s2 > 0.0 && state.point.hyper.l > 0.0);
-  for (size_t i = 0; i < m * m; i++)
-    HOLDS(isfinite(state.point.q_cov[i]));
-  predict(&data, &state, mean, m, b);
+  cmemory_end();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

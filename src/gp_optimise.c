@@ -47,11 +47,13 @@ static int restrained(const gpc_trust *how, const gpc_optimise_settings *setting
   return how->damping > 0.0 || how->radius < settings->box.radius;
 }
 
-/* After a step that was taken back. */
-static void restrain(gpc_trust *how, double promise) {
+/* After a step that was taken back: it lost `loss` where `promise` was hoped for. One that
+ * lost more than was promised led far beyond where the surrogate holds. */
+static void restrain(gpc_trust *how, double promise, double loss) {
+  const double less = loss > promise ? 8.0 : 4.0;
   how->refused++;
-  how->radius = fmax(0.25 * how->radius, 1e-5);
-  how->damping = fmax(4.0 * how->damping, promise > NEAR ? 0.05 : 0.02);
+  how->radius = fmax(how->radius / less, 1e-5);
+  how->damping = fmax(less * how->damping, promise > NEAR ? 0.05 : 0.02);
 }
 
 /* After a step that gained `gain` where `promise` was hoped for. */
@@ -177,7 +179,7 @@ static int try_step(gpc_optimiser *o, const gpc_optimise_settings *settings, dou
   c->look_refused |= c->looking;
   if (c->looking && !gpc_vanished(o)) /* says nothing of the steps from here */
     return 1;
-  restrain(&c->how, promise);
+  restrain(&c->how, promise, -gain);
   if (c->how.refused > MOST_REFUSED)
     return 0;
   if (status == GPC_OK && promise < 2.0 * NEAR)
@@ -203,7 +205,7 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
       continue;
     }
     if (status != GPC_OK) { /* no way forward from here: look closer by */
-      restrain(&c.how, INFINITY);
+      restrain(&c.how, INFINITY, 0.0);
       if (c.how.refused > MOST_REFUSED)
         break;
       continue;
@@ -227,7 +229,7 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
     }
     o->there.nodes = choose_nodes(o, &settings->box);
     if (!o->there.nodes) { /* so short a lengthscale cannot be had */
-      restrain(&c.how, INFINITY);
+      restrain(&c.how, INFINITY, 0.0);
       if (c.how.refused > MOST_REFUSED)
         return GPC_TOO_COARSE;
       continue;

@@ -22,8 +22,8 @@
 #' with mean zero over the classes.
 #'
 #' # When to use it
-#' When one class is favoured, or its scores are too steep, and a straight line is enough (vector scaling); when classes
-#' are mistaken for one another (matrix scaling). [calib_gp()] contains both, and its map may be curved where the data
+#' Vector scaling: when single classes are predicted too often or too rarely, or with too extreme probabilities. Matrix scaling: when,
+#' besides, pairs of classes are confused. Both are linear in the scores. [calib_gp()] contains both, and its map may be curved where the data
 #' support that. The most likely class of a row may change.
 #'
 #' If every calibration row is classified correctly, the common slope has no finite optimum; it then stays where

@@ -271,7 +271,7 @@ diagram_caption <- function(tables, plan, base_size) {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
     }, "; thin where there are no scores. ", if (corner) {
-      "O:E: observed to expected events (best: 1); slope (best: 1); c: area under the ROC curve."
+      "O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1); c: area under the ROC curve."
     } else if (few) {
       "ICI: mean distance from the diagonal."
     } else {

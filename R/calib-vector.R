@@ -203,9 +203,12 @@ describe_linear <- function(object, title, what) {
 #' @export
 describe.calib_vector <- function(object) {
   ends <- range(object$weights)
-  verdict <- if (ends[2] < 1) "overconfident" else if (ends[1] > 1) "underconfident"
+  # As for the temperature: only what two standard errors tell from 1. Of two classes only the mean slope is determined.
+  error <- object$std_error[length(object$classes) + seq_along(object$weights)]
+  error <- 2 * if (length(error) == 2) sqrt(mean(stats::vcov(object)[3:4, 3:4])) else error
+  verdict <- if (all(object$weights + error < 1)) "overconfident" else if (all(object$weights - error > 1)) "underconfident"
   describe_linear(object, "Vector scaling", paste0("slopes ", format(ends[1], digits = 3), " to ", format(ends[2], digits = 3),
-    if (!is.null(verdict)) paste0(": the scores of every class were ", verdict)))
+    if (isTRUE(nzchar(verdict))) paste0(": the scores of every class were ", verdict)))
 }
 
 #' @export

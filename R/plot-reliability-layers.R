@@ -283,7 +283,7 @@ diagram_caption <- function(tables, plan, base_size) {
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".")
   }
   words <- if (plan$type == "confidence" && plan$method == "bins") {
-    paste0(" ", if (few) "over, under" else "Over-, underconfidence",
+    paste0(" ", if (few) "\"over\", \"under\"" else "Over-, underconfidence",
       ": mean confidence when wrong, mean doubt (1 - confidence) when right.")
   }
   wrap_words(rows, classes, how, words, base_size = base_size)

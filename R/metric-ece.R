@@ -155,7 +155,7 @@ measure_ece <- function(bins, spec) {
     }
     if (alone > lone_limit) {
       warn_gpcalib("bins", paste0(format(100 * alone, digits = 2), " % of the rows are alone in their bin, ",
-        "where the correction for bias has nothing to go by and takes the gap for chance: the error is ",
+        "where the variance cannot be estimated, and the correction attributes the gap to chance: the error is ",
         "too small. Ask for fewer bins."))
     }
   }

@@ -206,7 +206,7 @@ check_plans <- function(sets, splits, n_cal, n_test, stratify) {
   stratify <- check_flag(stratify, "stratify")
   if (stratify && (!is.null(sets[[1]]$groups) || !is.null(sets[[1]]$time))) {
     stop_input("stratify", "cannot be combined with `groups` or `time`",
-      "Whole groups and windows have the classes that they have.")
+      "In whole groups or windows the shares of the classes cannot be chosen.")
   }
   count <- length(sets)
   n_cal <- check_sizes(n_cal, count, "n_cal")

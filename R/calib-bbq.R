@@ -8,7 +8,7 @@
 #' \eqn{\min(\lceil N/5 \rceil, \lceil 10 N^{1/3} \rceil)}{min(ceiling(N/5), ceiling(10 N^(1/3)))}. A
 #' bin with m events among n rows and its centre at c has a Beta prior with
 #' \eqn{\alpha = 2c/B}{alpha = 2 c/B} and \eqn{\beta = 2(1 - c)/B}{beta = 2 (1 - c)/B} and predicts
-#' its posterior mean, \eqn{(m + \alpha)/(n + 2/B)}{(m + alpha)/(n + 2/B)}. A binning counts with its
+#' its posterior mean, \eqn{(m + \alpha)/(n + 2/B)}{(m + alpha)/(n + 2/B)}. Each binning is weighted by its
 #' marginal likelihood,
 #' \deqn{\prod_b \frac{\mathrm{B}(m_b + \alpha_b, n_b - m_b + \beta_b)}{\mathrm{B}(\alpha_b,
 #'   \beta_b)}.}{prod_b Beta(m_b + alpha_b, n_b - m_b + beta_b) / Beta(alpha_b, beta_b).}
@@ -24,7 +24,7 @@
 #'
 #' # When to use it
 #' Where [calib_histogram()] would be used and its result should not depend on a number of bins. It does not assume that
-#' higher scores mean higher probabilities, and predicts exactly 0 or 1 only by rounding.
+#' higher scores mean higher probabilities, and its predictions are exactly 0 or 1 only through rounding.
 #'
 #' What it cannot do: it does not keep the order of scores, its map has many small steps, and which of
 #' two classes is the second matters, since the bins are closed at their upper ends. Objects

@@ -11,13 +11,12 @@
 #' The likelihood is maximised by Newton's method. A negative a or b would turn the order of scores
 #' around: the fit is repeated without that term; if the other one is negative then, the map is
 #' constant. When scores separate the classes completely, the estimates are limited as in [calib_platt()]
-#' (`gpcalib_warning_separated`); with equal scores it is constant (`gpcalib_warning_flat`), for
-#' `"ab"` with the power a = b of the odds that gives their rate.
+#' (`gpcalib_warning_separated`); with equal scores the map is constant (`gpcalib_warning_flat`); for
+#' `"ab"`, a = b is then chosen so that the score gets the observed frequency.
 #'
 #' # Zeros and ones
 #' z and 1 - z are taken as at least `clip`, in fitting and in prediction, since they have to have a
-#' logarithm. The default is the smallest number that can be told from 1 when subtracted from
-#' it; a larger one (1e-6, say) makes the fit less sensitive to single scores of exactly 0 or 1.
+#' logarithm. The default is the rounding error of double precision; a larger one (1e-6, say) makes the fit less sensitive to single scores of exactly 0 or 1.
 #'
 #' # When to use it
 #' For probabilities, with some hundreds of calibration rows, when Platt scaling is not flexible enough: it can make probabilities more

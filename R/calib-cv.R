@@ -219,7 +219,7 @@ print.calib_cv <- function(x, ...) {
   for (measure in c("log_loss", "brier_score")) {
     after <- average(paste0(measure, "_calibrated"))
     cat("  ", score_words[[measure]], " ", say(average(measure)),
-      if (!is.na(after)) paste0(", calibrated by the other folds ", say(after)), "\n", sep = "")
+      if (!is.na(after)) paste0(" before, ", say(after), " after calibration by the other folds"), "\n", sep = "")
   }
   invisible(x)
 }

@@ -44,7 +44,7 @@
 #' In addition to the shared map g, class k has
 #' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
 #' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes, and with few classes a second matrix for
-#' their temperature-scaled probabilities. Two classes have an offset and, in place of the matrix, a term that bends low and
+#' their temperature-scaled probabilities. Two classes have an offset and, in place of the matrix, an asymmetry: a term that bends low and
 #' high probabilities differently, so that Platt scaling and beta calibration are special cases. All have normal priors
 #' whose variances are estimated, so that
 #' they shrink to zero where they are not needed.
@@ -57,7 +57,8 @@
 #'
 #' The matrix is for up to 26 classes and its second part for up to 14, which [gp_control()] can change; with
 #' more classes there are offsets. [`summary()`][calibrator] says which classes are shifted and which are confused,
-#' [`tidy()`][calibrator] has offsets (`offset[k]`) and matrix (`matrix[k, j]`, what the score of class j does to class k) with their
+#' [`tidy()`][calibrator] has offsets (`offset[k]`) and matrix (`matrix[k, j]`, what the score of class j does to class k; for two classes the asymmetry,
+#' `shape[k]`) with their
 #' posterior standard deviations, and [`autoplot()`][autoplot.calib_gp] draws them.
 #'
 #' # Keeping the accuracy of the classifier

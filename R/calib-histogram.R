@@ -15,7 +15,7 @@
 #'
 #' What it cannot do: it does not keep the order of scores, neighbouring bins can contradict each
 #' other, everything within a bin becomes equal, and a bin without mistakes gives exactly 0 or 1.
-#' [calib_bbq()] averages over many binnings and gives 0 or 1 by rounding only.
+#' [calib_bbq()] averages over many binnings and gives exactly 0 or 1 only through rounding.
 #'
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_temperature

@@ -13,8 +13,8 @@
 #' # Venn-Abers
 #' `type = "venn-abers"` fits isotonic regression twice for each new score s: to the calibration rows and
 #' one more with this score and label 0, which gives \eqn{p_0(s)}, and with label 1, which gives
-#' \eqn{p_1(s) > p_0(s)}. Whatever the label will be, one of the two fits has seen it: if rows are
-#' exchangeable, the pair holds a calibrated probability (Vovk and Petej, 2014). [`predict()`][predict.calibrator]
+#' \eqn{p_1(s) > p_0(s)}. The true label of the new row is 0 or 1, so that one of the two fits
+#' has used it. If rows are exchangeable, that one gives a calibrated probability (Vovk and Petej, 2014). [`predict()`][predict.calibrator]
 #' gives \eqn{p_1/(1 - p_0 + p_1)}, which is never 0 or 1, and with `type = "interval"` the pair. The distance between the
 #' two shows how uncertain the map is at this score. All pairs are computed in one sweep over the
 #' sorted rows (Vovk, Petej and Fedorova, 2015). With more than two classes the pairs are those of each class against the
@@ -25,9 +25,9 @@
 #' cases well but whose scores are wrong in a way that no simple formula describes. It keeps the order of two-class
 #' scores, except that it makes ties, so that the area under the curve changes little.
 #'
-#' What it cannot do: with few rows it overfits, and it gives a probability of exactly 0 to scores below those of all events
-#' and of exactly 1 to scores above those of all others, so that the log loss on new rows can be infinite
-#' ([calib_bbq()] and [calib_platt()] do so by rounding only). It gives no measure of uncertainty (Venn-Abers pairs and
+#' What it cannot do: with few rows it overfits. A score below those of all events gets a probability of exactly 0, and one above
+#' those of all non-events exactly 1, so that the log loss on new rows can be infinite ([calib_bbq()] and [calib_platt()] give
+#' 0 and 1 only through rounding). It gives no measure of uncertainty (Venn-Abers pairs and
 #' [calib_gp()] do).
 #'
 #' # More than two classes
@@ -48,7 +48,7 @@
 #'
 #' @inheritParams calib_temperature
 #' @param type Isotonic `"regression"`, or `"venn-abers"` pairs.
-#' @param interpolate Whether to draw lines between the fitted points, rather than steps.
+#' @param interpolate Whether the map is a straight line between two fitted points (`TRUE`) or a step.
 #' @return An object of class `c("calib_isotonic", "calibrator")` with, beside the fields of every
 #'   calibrator, the points of the maps: `x` and `y`, of which `start[k] + 1` to `start[k + 1]`
 #'   belong to class k (for two classes there is one map, that of the second); points that

@@ -20,12 +20,13 @@
 #' estimate itself. Instead they are compared with their distribution under calibration. Labels are drawn from the
 #' probabilities, `replicates` times, and `null.low`, `null.high` are the quantiles of the error that hold a
 #' share `conf_level` of these; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
-#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small one speaks
-#' against calibration.
+#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small p-value is
+#' evidence against calibration.
 #'
-#' `calib_slope` is the slope a by which the log-probabilities would have to be multiplied,
-#' \eqn{\mathrm{softmax}(a \log p)}{softmax(a log p)} by maximum likelihood: 1 for a calibrated forecast, less
-#' for an overconfident one. Its interval is Wald's with a robust error, its p-value that of the
+#' `calib_slope` is the inverse temperature 1/T: the factor a by which the log-probabilities would have to be multiplied,
+#' \eqn{\mathrm{softmax}(a \log p)}{softmax(a log p)}, estimated by maximum likelihood. It is 1 for a calibrated forecast and less
+#' for an overconfident one. It has no intercept. Cox's recalibration slope, `slope` of [calib_validate()], is estimated together with
+#' an intercept; the two differ where the event is forecast too often or too rarely. Its interval is Wald's with a robust error, its p-value that of the
 #' likelihood-ratio test of a = 1, by the same kind of draws. It is the more powerful test where a forecast is
 #' over- or underconfident throughout: with two classes, 500 rows and a slope of 0.8 it found the error in
 #' 60 % of simulated cases, ECE in 24 % and MCE in 17 %. The p-value of MCE has little power, because the largest gap
@@ -43,7 +44,7 @@
 #'   `estimator`, `type`, `event`, `event_level`, `debias`. For `print()`: to [print.data.frame()].
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
 #' @param replicates How often to resample, at least 20.
-#' @param eps Probabilities below this value are raised to it in the log loss ([log_loss()]) and in the calibration slope.
+#' @param eps Probabilities below this value are raised to it in the log loss ([log_loss()]) and in `calib_slope`.
 #' @param truth,estimate Instead of `labels`, when `probs` is a data frame: the column with the true classes, and
 #'   the columns with the probabilities (`starts_with(".pred_")` when left out), as in [calib_fit()]. `weights`, `by`
 #'   and `groups` may then be columns, too.
@@ -57,7 +58,7 @@
 #' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
 #' classification. *International Conference on Artificial Intelligence and Statistics*.
 #' @examples
-#' # Nine in ten claimed, three in four achieved
+#' # Stated: 90 %. Observed: 75 %.
 #' p <- rep(.9, 200)
 #' y <- rep(1:0, c(150, 50))
 #' calib_metrics(p, y)
@@ -103,7 +104,7 @@ metric_table <- function(forecast, how, clusters) {
   raised <- raise_zeros(forecast, how$eps)
   slope <- measure_slope(raised, clusters)
   if (is.nan(slope$estimate) && is.finite(slope$t)) { # an impossible label is named by the log loss
-    warn_gpcalib("undefined", paste0("The calibration slope is undefined (NaN): all probabilities of a row are ",
+    warn_gpcalib("undefined", paste0("`calib_slope`, the inverse temperature, is undefined (NaN): all probabilities of a row are ",
       "equal, or 0 and 1, in every row."))
   }
   sums <- forecast_sums(forecast, how$specs$ece, how$eps)

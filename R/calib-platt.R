@@ -5,8 +5,8 @@
 #'
 #' The score s is the log-odds of the class, \eqn{\log p_k/(1 - p_k)}{log p_k/(1 - p_k)} (for two
 #' classes the difference of the logits, or the vector that was given); for probabilities `scale = "score"`
-#' takes the probability itself, as version 0.1 did, which is a good choice for scores that merely lie
-#' between 0 and 1. Infinite log-odds, from probabilities of exactly 0 or 1, are replaced by the most extreme finite
+#' takes the probability itself, as version 0.1 did. That suits scores that lie between 0 and 1 but are
+#' no probabilities. Infinite log-odds, from probabilities of exactly 0 or 1, are replaced by the most extreme finite
 #' log-odds among the calibration scores of the class, or, if fewer than ten are finite, by minus or plus \eqn{\log(N +
 #' 1)}{log(N + 1)} where that is more extreme. New scores are limited to the same range. If no calibration score is
 #' infinite, new probabilities are limited to the range from \eqn{2^{-52}}{2^-52} to \eqn{1 - 2^{-52}}{1 - 2^-52}, and
@@ -33,7 +33,7 @@
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_temperature
 #' @param targets `"smoothed"` targets or the `"raw"` labels.
-#' @param scale For probabilities: whether to use their log-odds (`"logit"`) or them as they are
+#' @param scale For probabilities: whether to use their log-odds (`"logit"`) or the probabilities themselves
 #'   (`"score"`). Logits always give log-odds.
 #' @param max_iter The most Newton iterations of a fit. (The fit of a class is repeated where
 #'   [calib_beta()] leaves out a term; `iterations` counts all.)

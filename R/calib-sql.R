@@ -28,7 +28,7 @@
 #' the nodes of its table, which differ from `predict(approx = "mean")` by up to about 1e-5; the order of the classes is
 #' kept up to rounding.
 #'
-#' # What is not
+#' # What is not computed
 #' Rows with a NULL score get NULL. Logits of minus infinity are not supported. `augment()` looks for these, and for
 #' scores that are no probabilities, by one query and stops if there are any (`check = FALSE` leaves that out).
 #'

@@ -16,8 +16,8 @@ sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log
 #'
 #' From them come `reliability_table(sums)`, with the arguments `conf_level`, `interval` and `classes`, and
 #' `calib_metrics(sums)`, with `norm`, `debias` and `estimator` (`"mean"` or `"unweighted"`): the same objects as
-#' from rows, so that everything that is done with these can be done. What needs more than sums is not there: calibration slope and
-#' intervals of [calib_metrics()] (`NA`), bins of equal mass and curves (see [calib_counts()]).
+#' from rows, with the same methods. Sums do not give `calib_slope` and the intervals of [calib_metrics()] (`NA`), bins of equal mass, or
+#' curves (for these see [calib_counts()]).
 #'
 #' @inheritParams ece
 #' @inheritParams calib_metrics

@@ -21,8 +21,8 @@
 #' # When T has no finite optimum
 #' Each of these cases gives `converged = FALSE` and a warning:
 #' * Every calibration row is classified correctly, so that the
-#'   loss decreases without limit as T goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2) of what it can reach, which
-#'   is 1 unless rows have ties (`gpcalib_warning_separated`).
+#'   loss decreases without limit as T goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2) of its largest
+#'   possible value (1, unless rows have ties; `gpcalib_warning_separated`).
 #' * The scores carry no information, or point the wrong way, so that uniform probabilities are
 #'   best: T stops at a very large value (`gpcalib_warning_bound`).
 #' * All scores of every row are equal: T = 1 (`gpcalib_warning_flat`).

@@ -60,7 +60,7 @@ test_scores_groups <- function(forecast, groups, method, replicates) {
   }
   rows <- if (method == "likelihood") recal_scores(forecast) else spread_scores(forecast)
   test <- hotelling(rowsum(rows, groups, reorder = FALSE))
-  title <- if (method == "likelihood") "Score test of calibration (slope and class offsets)" else {
+  title <- if (method == "likelihood") "Score test of calibration (Cox's slope and class offsets)" else {
     "Spiegelhalter's test of calibration"
   }
   list(statistic = c(F = test$statistic), parameter = c("num df" = test$df[1], "denom df" = test$df[2]),

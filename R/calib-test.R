@@ -6,7 +6,7 @@
 #'
 #' # Methods
 #' \describe{
-#'   \item{`"likelihood"`}{Likelihood ratio against recalibration by a slope b and an offset per class,
+#'   \item{`"likelihood"`}{Likelihood ratio against recalibration by Cox's slope b and an offset per class,
 #'     \eqn{q_k \propto p_k^b e^{c_k}}{q_k = p_k^b exp(c_k), divided by the row's sum}: K free parameters. For
 #'     two classes it is Cox's (1958) test of intercept and slope. It detects forecasts that are too extreme, not extreme
 #'     enough, or biased for a class. `estimate` holds b and the c (that of the most frequent class
@@ -59,8 +59,11 @@
 #'   (at least 99) for more than 20,000 rows, and none for the others, which then have an asymptotic p-value.
 #' @param groups `NULL`, or one value per row: rows with the same value may depend on each other.
 #' @param estimator,kernel,bandwidth For `"skce"`, see below.
+#' @param by `NULL`, or one value per row (hospital, airport, sex): one test for each.
 #' @return An object of class `htest`: a list with `statistic`, `parameter`, `p.value`, `estimate`, `method`
-#'   (which says how the p-value was made), `data.name`, and `null.value`.
+#'   (which says how the p-value was made), `data.name`, and `null.value`. With `by`, a data frame with one row for each of its
+#'   values and the columns `by`, `n`, `statistic`, `p.value` and `p.adjusted` (by Holm's method, for all values together); its
+#'   attribute `tests` holds the objects of class `htest`.
 #' @references
 #' Cox, D. R. (1958). Two further applications of a model for binary regression. *Biometrika* 45, 562-565.
 #'
@@ -75,6 +78,7 @@
 #' @seealso [calib_metrics()] for ranges of the calibration errors under calibration.
 #' @examples
 #' calib_test(rain_nyc$prob, rain_nyc$rain, "spiegelhalter")
+#' calib_test(rain_nyc$prob, rain_nyc$rain, "spiegelhalter", by = rain_nyc$origin)
 #'
 #' test <- letters_nn$test
 #' fit <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
@@ -84,7 +88,7 @@
 #' @export
 calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", "mcb", "skce"),
                        replicates = NULL, groups = NULL, estimator = c("auto", "quadratic", "linear"),
-                       kernel = c("laplace", "gaussian"), bandwidth = NULL) {
+                       kernel = c("laplace", "gaussian"), bandwidth = NULL, by = NULL) {
   data_name <- paste(short_deparse(substitute(probs)), "and", short_deparse(substitute(labels)))
   method <- check_choice(method, c("likelihood", "spiegelhalter", "mcb", "skce"), "method")
   estimator <- check_choice(estimator, c("auto", "quadratic", "linear"), "estimator")
@@ -94,15 +98,37 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
   if (!is.null(replicates)) replicates <- check_count(replicates, "replicates", 19, 1e7)
   forecast <- check_forecast(probs, labels)
   groups <- check_groups(groups, length(forecast$labels))
-  out <- if (!is.null(groups)) {
-    test_groups(forecast, groups, method, replicates, estimator, match(kernel, kernels) - 1L, bandwidth)
-  } else switch(method,
-    likelihood = test_likelihood(forecast, replicates),
-    spiegelhalter = test_spiegelhalter(forecast, replicates),
-    mcb = test_mcb(forecast, replicates),
-    skce = test_skce(forecast, replicates, estimator, match(kernel, kernels) - 1L, bandwidth)
-  )
-  structure(c(out, list(data.name = data_name)), class = "htest")
+  kernel <- match(kernel, kernels) - 1L
+  test <- function(forecast, groups, name) {
+    out <- if (!is.null(groups)) {
+      test_groups(forecast, groups, method, replicates, estimator, kernel, bandwidth)
+    } else switch(method,
+      likelihood = test_likelihood(forecast, replicates),
+      spiegelhalter = test_spiegelhalter(forecast, replicates),
+      mcb = test_mcb(forecast, replicates),
+      skce = test_skce(forecast, replicates, estimator, kernel, bandwidth)
+    )
+    structure(c(out, list(data.name = name)), class = "htest")
+  }
+  if (is.null(by)) test(forecast, groups, data_name) else test_each(forecast, groups, check_by(by, length(forecast$labels)), test, data_name)
+}
+
+#' The test of each group of rows, in a table
+#' @param test function(forecast, groups, name).
+#' @noRd
+test_each <- function(forecast, groups, by, test, data_name) {
+  rows <- rows_by(by)
+  tests <- lapply(stats::setNames(nm = names(rows)), function(name) {
+    at <- rows[[name]]
+    own <- if (!is.null(groups)) match(groups[at], unique(groups[at]))
+    tryCatch(test(forecast_rows(forecast, at, name), own, paste0(data_name, ", ", name)), gpcalib_error_input = function(e) {
+      stop_input("by", paste0("has the value \"", name, "\", whose ", say_count(length(at), "row"), " cannot be tested"), conditionMessage(e))
+    })
+  })
+  one <- function(field) vapply(tests, function(part) part[[field]][[1]], 0, USE.NAMES = FALSE)
+  p <- one("p.value")
+  structure(data.frame(by = factor(names(rows), levels = names(rows)), n = lengths(rows, use.names = FALSE),
+    statistic = one("statistic"), p.value = p, p.adjusted = stats::p.adjust(p, "holm")), method = tests[[1]]$method, tests = tests)
 }
 
 short_deparse <- function(x) shorten(paste(deparse(x, width.cutoff = 60L), collapse = " "), 40)
@@ -129,7 +155,7 @@ redraw_test <- function(draw, replicates, two_sided = FALSE, chunk = NULL) {
 
 test_likelihood <- function(forecast, replicates) {
   classes <- forecast$classes
-  title <- "Likelihood ratio test of calibration (slope and class offsets)"
+  title <- "Likelihood ratio test of calibration (Cox's slope and class offsets)"
   given <- forecast$probs[cbind(seq_along(forecast$labels), forecast$labels)]
   if (any(given <= 0)) { # what happened was impossible
     rows <- which(given <= 0)

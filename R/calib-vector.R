@@ -22,8 +22,8 @@
 #' with mean zero over the classes.
 #'
 #' # When to use it
-#' When one class is favoured, or its scores are too steep, and a straight line is enough (vector scaling); when classes
-#' are mistaken for one another (matrix scaling). [calib_gp()] contains both, and its map may be curved where the data
+#' Vector scaling: when single classes are predicted too often or too rarely, or with too extreme probabilities. Matrix scaling: when,
+#' besides, pairs of classes are confused. Both are linear in the scores. [calib_gp()] contains both, and its map may be curved where the data
 #' support that. The most likely class of a row may change.
 #'
 #' If every calibration row is classified correctly, the common slope has no finite optimum; it then stays where
@@ -203,9 +203,12 @@ describe_linear <- function(object, title, what) {
 #' @export
 describe.calib_vector <- function(object) {
   ends <- range(object$weights)
-  verdict <- if (ends[2] < 1) "overconfident" else if (ends[1] > 1) "underconfident"
+  # As for the temperature: only what two standard errors tell from 1. Of two classes only the mean slope is determined.
+  error <- object$std_error[length(object$classes) + seq_along(object$weights)]
+  error <- 2 * if (length(error) == 2) sqrt(mean(stats::vcov(object)[3:4, 3:4])) else error
+  verdict <- if (all(object$weights + error < 1)) "overconfident" else if (all(object$weights - error > 1)) "underconfident"
   describe_linear(object, "Vector scaling", paste0("slopes ", format(ends[1], digits = 3), " to ", format(ends[2], digits = 3),
-    if (!is.null(verdict)) paste0(": the scores of every class were ", verdict)))
+    if (isTRUE(nzchar(verdict))) paste0(": the scores of every class were ", verdict)))
 }
 
 #' @export

@@ -51,8 +51,8 @@ say_loss <- function(object) {
   if (is.null(loss)) return(NULL)
   say <- function(x) if (is.na(x)) "infinite" else format(round(x, 4), nsmall = 4)
   size <- off_size(object$n, length(object$classes))
-  paste0("log loss of ", if (size < object$n) paste(format(size, big.mark = ","), "of "), "these rows: ", say(loss[[1]]),
-    " before, ", say(loss[[2]]), " after; expect more on new rows")
+  paste0("log loss on ", if (size < object$n) paste(format(size, big.mark = ","), "of "), "these rows: ", say(loss[[1]]),
+    " before, ", say(loss[[2]]), " after calibration (higher on new rows)")
 }
 
 #' The class whose mean prediction is farthest from its frequency on the calibration rows

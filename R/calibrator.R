@@ -151,7 +151,7 @@ finish_probs <- function(probs, object, data, type) {
 
 #' Look at a calibrator
 #'
-#' `print()` says in a few lines what was fitted; `summary()` adds what the method knows about
+#' `print()` says in a few lines what was fitted; `summary()` adds the numerical details of
 #' the fit; `coef()` gives its parameters and `nobs()` the number of calibration rows. `tidy()`
 #' and `glance()` give the same as data frames with one row per parameter and per fit;
 #' `augment()` adds calibrated probabilities to a data frame.
@@ -167,7 +167,7 @@ finish_probs <- function(probs, object, data, type) {
 #' @param level Level of these intervals.
 #' @param ... Not used, except that `augment()` passes it to `predict()`, or for lazy tables takes `columns`, `keep` and `lookup` as
 #'   [calib_sql()] does (by default all columns are kept) and `check`: whether to look for NULL and other bad scores by a query first.
-#' @return `print()` and `summary()` return their argument and a `summary.calibrator`;
+#' @return `print()` returns its argument and `summary()` an object of class `summary.calibrator`;
 #'   `coef()` a named vector; `nobs()` a number; `tidy()` a data frame with the columns `term`,
 #'   `estimate` and `std.error`, with `conf.int = TRUE` also `conf.low` and `conf.high`; `glance()` one row with `method`, `input`, `classes`, `nobs`,
 #'   `converged`, `iterations` and `logLik` where the method has one; `augment()` the data frame

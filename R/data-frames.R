@@ -59,8 +59,8 @@ take_columns <- function(data, truth, estimate, frame, arg = "data") {
   }
   scores <- setdiff(select_columns(estimate, data, frame, "estimate"), c(name, ".pred_class"))
   if (!length(scores)) {
-    stop_input("estimate", "names no score column", paste0("Name the columns with the scores, among ",
-      say_values(setdiff(names(data), name), 10), "."))
+    stop_input("estimate", "names no score column", paste0("Without it, columns that begin with .pred_ are taken. Name those with the ",
+      "scores, as in estimate = c(first, second); the columns are ", say_values(setdiff(names(data), name), 10), "."))
   }
   list(scores = as.data.frame(data)[scores], labels = data[[name]])
 }

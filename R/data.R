@@ -1,8 +1,8 @@
 #' Letters: the logits of an overconfident neural network
 #'
 #' What a small neural network says about 4000 images of capital letters that
-#' it was not trained on, with the true letters. The network is good, and far
-#' too sure of itself: it is right about 85 times in 100 and claims 96. Half of
+#' it was not trained on, with the true letters. The network is accurate but
+#' overconfident: it is right in about 85 % of the images, with a mean confidence of 96 %. Half of
 #' the images are there to calibrate it, the other half to test the result.
 #'
 #' The features are those of Frey and Slate (1991): 16 whole numbers that
@@ -89,8 +89,8 @@
 #' to calibration and to testing. Only the last two are in the table, 17 weeks
 #' each. The split is by whole weeks because the weather of one hour resembles
 #' that of the next, and three airports within 35 km share most of it; rows
-#' dealt out at random would put nearly the same case in both parts, and flatter
-#' whatever is fitted to one and tested on the other. For the same reason the
+#' assigned at random would put nearly the same case in both parts, so that a method fitted to one
+#' and tested on the other would look better than it is. For the same reason the
 #' rows are far from independent, and the effective number of cases is well
 #' below the number of rows. The training weeks are spread over the whole
 #' year, so the classifier has seen weeks later than the ones it forecasts,

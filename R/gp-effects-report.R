@@ -156,7 +156,7 @@ effect_parameters <- function(object) {
 #' Words for the blocks: two classes have a shape in place of a matrix
 #' @noRd
 effect_words <- function(blocks, k) {
-  unname(c(offset = "offsets", matrix = if (k == 2) "shapes" else "matrix", softmax = "matrix of the softmax")[blocks])
+  unname(c(offset = "offsets", matrix = if (k == 2) "asymmetry" else "matrix", softmax = "matrix of the probabilities")[blocks])
 }
 
 #' The line of print() on which effects were chosen, and how much they improve the fit

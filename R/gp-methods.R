@@ -72,7 +72,7 @@ say_order_kept <- function(object) {
   effects <- object$class_effects != "none"
   if (effects && length(object$classes) == 2) return(NULL)
   if (object$monotone) return(" (class_effects = \"none\" prevents that)")
-  paste0(" (monotone = TRUE prevents that", if (effects) ", but shifts no class", ")")
+  paste0(" (monotone = TRUE prevents that", if (effects) ", but then no class can be shifted", ")")
 }
 
 #' Were the scores over- or underconfident? By the temperature that the calibration rows ask for

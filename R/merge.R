@@ -2,8 +2,8 @@
 
 #' Merge two calibrators of different rows
 #'
-#' The calibrator of the rows of both, where what they keep of their rows determines it: [calib_none()] and [calib_histogram()] with bins of
-#' equal width, of the same number; [calib_isotonic()] and [calib_bbq()] as long as no scores are pooled; [calib_gp()] as long as both have
+#' Combines two calibrators into the one that a fit to the rows of both would give. This is possible where the objects hold enough of
+#' their rows: [calib_none()] and [calib_histogram()] with the same number of bins of equal width; [calib_isotonic()] and [calib_bbq()] as long as no scores are pooled; [calib_gp()] as long as both have
 #' all their rows (for the limits see [update.calibrator()]). For the other methods, and beyond these limits, it is an error; see
 #' [update.calibrator()] for taking the rows of the one into the other.
 #'

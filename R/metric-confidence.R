@@ -14,10 +14,9 @@
 #'       \left| \mathrm{E}\,\hat z - P(\mathrm{right}) \right|.}{
 #'       |o P(wrong) - u P(right)| = |E z - P(right)|.}
 #' All are estimated by means over the rows and lie in \eqn{[0, 1]}; lower is better. A classifier
-#' can be overconfident and underconfident at once, and even the true probabilities are both unless
-#' they are 0 and 1: they only balance, in that the gap is zero. The gap is the part of the
-#' calibration error ([ece()]) that bins cannot hide: it is a lower bound for every one of them
-#' (Wenger et al., 2020, Theorem 1).
+#' can be overconfident and underconfident at once. Even the true probabilities are both, unless all are 0 or 1, but for them the
+#' two balance and the gap is zero. The gap is a lower bound of the calibration error ([ece()]), whatever the bins (Wenger et al.,
+#' 2020, Theorem 1).
 #'
 #' @inheritParams ece
 #' @return A number; with `by` a vector of them. `overconfidence()` is `NaN`, with a warning of class
@@ -27,7 +26,7 @@
 #' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
 #' classification. *International Conference on Artificial Intelligence and Statistics*.
 #' @examples
-#' # Nine in ten claimed, three in four achieved
+#' # Stated: 90 %. Observed: 75 %.
 #' p <- rep(.9, 100)
 #' y <- rep(1:0, c(75, 25))
 #' overconfidence(p, y)

@@ -12,8 +12,8 @@
 #'   \left|\mathrm{conf}_b - \mathrm{acc}_b\right|^p\right)^{1/p},\qquad
 #'   \mathrm{MCE} = \max_{b:\,N_b > 0} \left|\mathrm{conf}_b - \mathrm{acc}_b\right|.}{
 #'   ECE_p = (sum_b N_b/N |conf_b - acc_b|^p)^(1/p),  MCE = max_b |conf_b - acc_b|.}
-#' Zero is best; the value lies in \eqn{[0, 1]}. With these formulas it never falls when `norm`
-#' grows, and for the types `"confidence"` and `"top_label"` it is never below the
+#' Zero is best; the value lies in \eqn{[0, 1]}. With these formulas it does not decrease with
+#' `norm`, and for the types `"confidence"` and `"top_label"` it is never below the
 #' [confidence_gap()], whatever the bins (Wenger et al., 2020, Theorem 1). Binned errors of finite
 #' samples are biased upwards: even a calibrated forecast has a positive one, and more bins make it
 #' larger. [calib_metrics()] tells how large an error a calibrated forecast with the same
@@ -57,7 +57,7 @@
 #' (1/B) (sum_b |conf_b - acc_b|^p)^(1/p)}; empty bins add nothing. For `norm = Inf` (and so in
 #' `mce()`) that is the largest gap divided by \eqn{B}.
 #'
-#' With `debias = TRUE` the variance of the frequencies is taken off (Kumar, Liang and Ma, 2019):
+#' With `debias = TRUE` the variance of the frequencies is subtracted (Kumar, Liang and Ma, 2019):
 #' \deqn{\max\left(0, \sum_b \frac{N_b}{N} \left[(\mathrm{conf}_b - \mathrm{acc}_b)^2 -
 #'   \frac{\mathrm{acc}_b (1 - \mathrm{acc}_b)}{N_b - 1}\right]\right)^{1/2}}{
 #'   max(0, sum_b N_b/N [(conf_b - acc_b)^2 - acc_b (1 - acc_b)/(N_b - 1)])^(1/2)}
@@ -104,7 +104,7 @@
 #' ece(p, rain, bins = 2, norm = 2)
 #' mce(p, rain, bins = 2)
 #'
-#' # Nine in ten claimed, three in four achieved
+#' # Stated: 90 %. Observed: 75 %.
 #' probs <- matrix(c(.9, .05, .05), 100, 3, byrow = TRUE)
 #' labels <- rep(1:3, c(75, 15, 10))
 #' ece(probs, labels)
@@ -155,7 +155,7 @@ measure_ece <- function(bins, spec) {
     }
     if (alone > lone_limit) {
       warn_gpcalib("bins", paste0(format(100 * alone, digits = 2), " % of the rows are alone in their bin, ",
-        "where the correction for bias has nothing to go by and takes the gap for chance: the error is ",
+        "where the variance cannot be estimated, and the correction attributes the gap to chance: the error is ",
         "too small. Ask for fewer bins."))
     }
   }

@@ -2,8 +2,8 @@
 
 #' Scores of probabilities
 #'
-#' The log loss and the Brier score, which reward calibration and discrimination together, and two
-#' measures of one side only: accuracy and sharpness.
+#' The log loss and the Brier score, which depend on calibration and on discrimination, and two
+#' measures that leave calibration out: accuracy and sharpness.
 #'
 #' With \eqn{p_{nk}} the probability of class \eqn{k} in row \eqn{n}, \eqn{y_n} its label and means
 #' taken with the weights,

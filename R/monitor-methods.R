@@ -137,8 +137,7 @@ print.summary.calib_monitor <- function(x, ...) {
   print(shown, row.names = FALSE)
   if (!is.na(x$lost)) cat("Calibration was lost in or after period ", x$lost, "\n", sep = "")
   if (is.finite(x$slope)) {
-    cat("Slope of the run ", format(x$slope, digits = 3), if (x$slope < 1) " (below 1: overconfident)" else
-      " (above 1: underconfident)", "\n", sep = "")
+    cat("Inverse temperature of the run ", format(x$slope, digits = 3), " (ideal: 1; less is overconfident, more underconfident)", "\n", sep = "")
   }
   cat("\nPeriods:\n")
   print(utils::tail(x$periods, 12), row.names = FALSE, digits = 3)

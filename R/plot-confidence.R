@@ -129,9 +129,10 @@ draw_confidence <- function(rows, conf_level, base_size) {
   ranged <- placed[!is.na(placed$over.low) & !is.na(placed$under.low), ]
   forecasts <- levels(rows$forecast)
   lost <- setdiff(forecasts, as.character(placed$forecast))
-  # The accuracy stands in the legend where there is room: labels of many lines would lie on one another.
-  said <- legend_names(forecasts, base_size, paste0(", ", formatC(rows$accuracy, digits = 3, format = "f")))
-  told <- length(forecasts) > 1 && legend_rows(said, base_size) <= 2
+  # The accuracy stands in the legend where there is room beside whole names: labels of many lines would lie on one another.
+  accuracy <- paste0(", ", formatC(rows$accuracy, digits = 3, format = "f"))
+  said <- legend_names(forecasts, base_size, accuracy)
+  told <- length(forecasts) > 1 && legend_rows(said, base_size) <= 2 && all(said == paste0(forecasts, accuracy))
   if (!told) said <- legend_names(forecasts, base_size)
   ggplot(rows, aes(.data$underconfidence, .data$overconfidence)) +
     (if (nrow(lines)) {

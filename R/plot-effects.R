@@ -85,7 +85,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_y_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
     labs(title = "What the matrix moves", x = "Class that the scores say (90 %)", y = "Class that is moved", fill = NULL,
-      caption = wrap_words("Blue: the class is made more likely, red with a stroke: less. Largest: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
+      caption = wrap_words("Blue: the class is made more likely, orange with a stroke: less. Largest: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
         named$label, collapse = ", "), ". Changes of the latent value, summing to zero over the classes.",
         base_size = base_size)) +
     picture_theme(base_size) +

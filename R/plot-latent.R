@@ -9,22 +9,21 @@
 #' Since a constant added to a map changes no probability, all curves are shifted to agree on
 #' average: over the scores of the true classes and those of the other classes of the calibration
 #' rows, each half. The band belongs to the shifted map as well: it is the pointwise posterior
-#' interval of the map less that average (by normal quantiles), and says
-#' how well its shape is known; the unknown constant, which no data determine, would only blur it.
+#' interval of the map minus that average (by normal quantiles). It shows how well the shape of the map is known, and leaves out the
+#' constant, which no data determine.
 #'
 #' For one [calib_gp()] the lines to compare with are its prior mean, the map of temperature scaling
 #' (a line of slope 1/T) and the identity, which is no calibration. Circles mark the inducing inputs.
-#' Below, on the same axis, lie the scores: those of the true class of a row and those of all others,
-#' as shares of each. Where there are none the map falls back to its prior mean.
+#' The lower panel shows, on the same axis, histograms of the calibration scores: those of the true class of a row, and those of all other
+#' classes, each as shares. Where there are no scores the map returns to its prior mean.
 #'
 #' A fit keeps no calibration rows, but a histogram of their scores and a temperature. With more than
-#' 200,000 scores the histogram of the other classes and the temperature rest on rows spread evenly
+#' 200,000 scores the histogram of the other classes and the temperature are computed from a part of the rows, spread evenly
 #' over the data (the caption says how many); to draw the temperature of all rows, give it:
 #' `plot_latent(list(GP = fit, Temperature = calib_temperature(scores, labels)))`.
 #'
-#' With effects of the classes (see [calib_gp()]) the map is what the classes share; offsets and what the
-#' matrix does are pictures of their own (`what`). Their `data` have a row per class, or per pair of them. For
-#' two classes [plot_map()] shows everything together.
+#' With class effects (see [calib_gp()]) the map drawn is the one that all classes share. Offsets and matrix have pictures of their
+#' own: see `what`. Their `data` have a row per class, or per pair of classes. For two classes [plot_map()] shows everything together.
 #'
 #' @param object,x A fit of [calib_gp()], [calib_temperature()] or [calib_none()], for
 #'   `plot_latent()` also a named list of them. All fits of [calib_gp()] in it must work on the same

@@ -64,7 +64,7 @@ scale_periods <- function(n, labels, base_size, columns = 1) {
 plot_monitor_scores <- function(monitor, base_size) {
   table <- tidy(monitor)
   shown <- c(log_loss = "Log loss (lower is better)", brier = "Brier score (lower is better)", accuracy = "Accuracy",
-    confidence = "Accuracy", slope = "Calibration slope (best: 1)")
+    confidence = "Accuracy", slope = "Inverse temperature (best: 1)")
   long <- do.call(rbind, lapply(names(shown), function(name) {
     data.frame(at = seq_len(nrow(table)), run = table$run, measure = shown[[name]],
       what = if (name == "confidence") "Mean confidence" else "Observed", value = table[[name]])

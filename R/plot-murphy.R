@@ -4,7 +4,7 @@
 #'
 #' The mean elementary score of each forecast of an event against the threshold
 #' \eqn{\theta}{theta}. A user who acts when the probability exceeds \eqn{\theta}{theta} loses
-#' \eqn{2\theta}{2 theta} by acting in vain and \eqn{2(1 - \theta)}{2 (1 - theta)} by not acting in time:
+#' \eqn{2\theta}{2 theta} by a false alarm and \eqn{2(1 - \theta)}{2 (1 - theta)} by a missed event:
 #' \deqn{S_\theta(x, y) = 2\theta\,[x > \theta, y = 0] + 2(1 - \theta)\,[x \le \theta, y = 1].}{
 #'   S(x, y) = 2 theta [x > theta, y = 0] + 2 (1 - theta) [x <= theta, y = 1].}
 #' Every proper score is a mixture of these (Ehm et al., 2016): the area under a curve is the Brier score,

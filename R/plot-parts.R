@@ -21,7 +21,7 @@ pick <- function(values, n, shift = TRUE) {
 
 #' @importFrom ggplot2 element_blank element_text margin rel theme theme_bw unit
 picture_theme <- function(base_size) {
-  theme_bw(base_size) +
+  looks <- theme_bw(base_size) +
     theme(
       panel.grid.minor = element_blank(),
       plot.title.position = "plot", plot.caption.position = "plot",
@@ -39,6 +39,7 @@ picture_theme <- function(base_size) {
       panel.spacing.x = unit(0.8, "lines"), panel.spacing.y = unit(0.5, "lines"),
       plot.margin = margin(base_size / 2, base_size, base_size / 2, base_size / 2)
     )
+  list(looks, wrap_when_drawn())
 }
 
 #' For square panels with the diagonal at 45 degrees: a picture may be wider than they are, and what stands
@@ -161,13 +162,6 @@ say_three <- function(x) formatC(x, digits = 3, format = "f")
 say_percent <- function(x) paste0(say_plain(signif(100 * x, 3)), "%")
 say_level <- function(level) paste0(format(100 * level), "%")
 say_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
-
-#' Lines for the smallest print of the theme: they fit a picture four inches wide in its usual size, and
-#' one of three inches in the size 7 that is meant for it
-#' @noRd
-wrap_words <- function(..., base_size = 9, width = if (base_size < 8) 82 else 88) {
-  paste(strwrap(paste0(...), width), collapse = "\n")
-}
 
 #' Long names with their middle left out, or, if that makes them the same, what they have in common
 #' @noRd

@@ -271,7 +271,7 @@ diagram_caption <- function(tables, plan, base_size) {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
     }, "; thin where there are no scores. ", if (corner) {
-      "O:E: observed to expected events (best: 1); slope (best: 1); c: area under the ROC curve."
+      "O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1); c: area under the ROC curve."
     } else if (few) {
       "ICI: mean distance from the diagonal."
     } else {
@@ -283,7 +283,7 @@ diagram_caption <- function(tables, plan, base_size) {
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".")
   }
   words <- if (plan$type == "confidence" && plan$method == "bins") {
-    paste0(" ", if (few) "over, under" else "Over-, underconfidence",
+    paste0(" ", if (few) "\"over\", \"under\"" else "Over-, underconfidence",
       ": mean confidence when wrong, mean doubt (1 - confidence) when right.")
   }
   wrap_words(rows, classes, how, words, base_size = base_size)

@@ -150,12 +150,13 @@ study_facets <- function(means, base_size) {
   sets <- nlevels(droplevels(means$data)) > 1
   metrics <- nlevels(droplevels(means$metric)) > 1
   most <- max(8, floor((if (base_size < 8) 46 else 80) / columns))
-  # One title for both, the data set shortened to what the metric leaves.
+  # One title for both, on two lines where one would be too long.
   titles <- function(labels) {
     metric <- say_metric(labels$metric)
     list(if (!sets) wrap_title(metric, most, 2) else {
       set <- wrap_title(labels$data, most, 1)
-      if (metrics) paste0(set, if (most < 18) ",\n" else ", ", metric) else set
+      one_line <- all(nchar(set) + nchar(metric) + 2 <= most)
+      if (metrics) paste0(set, if (one_line) ", " else ",\n", wrap_title(metric, most, 1)) else set
     })
   }
   facet_wrap(vars(.data$data, .data$metric), scales = "free_x", ncol = columns, labeller = titles)

@@ -55,8 +55,8 @@
 #' halves of these differ by more than 5e-4, also for two classes; `"latent"` is the increasing map and the variance of the functions
 #' about it; `independent = TRUE` is an error.
 #'
-#' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out:
-#' beside it the row mean would leave nothing of the other scores.
+#' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out: otherwise its size would
+#' dominate the row mean that is subtracted from all scores.
 #'
 #' Beyond the scores seen in fitting the map returns to its prior mean and intervals widen. When
 #' more than 1 % of the scores lie outside their range, a warning of class

@@ -15,8 +15,8 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #'   H the entropy and E the mean over the posterior (Houlsby and others, 2011). It is large where the map is uncertain, not where the
 #'   class is. The rows are chosen one after the other. After each, the posterior covariance becomes what it would be with
 #'   that label (for the softmax it does not depend on which label it is),
-#'   \eqn{S^{-1} + X'WX}{S^-1 + X'WX} with \eqn{W = E(\mathrm{diag}\,p - pp')}{W = E(diag p - pp')}, so that the next row does not ask
-#'   the same again.
+#'   \eqn{S^{-1} + X'WX}{S^-1 + X'WX} with \eqn{W = E(\mathrm{diag}\,p - pp')}{W = E(diag p - pp')}, so that the rows chosen do not
+#'   all tell the same.
 #' * `"mixed"`, the default: a share of the rows (`random`, one half) is drawn at random from those that
 #'   `"information"` did not take. These rows protect against a model that is wrong, and they make estimates possible.
 #' * `"entropy"`: the rows whose calibrated prediction is most uncertain. It is what active learning

@@ -21,17 +21,17 @@
 #' * `"consistency"` (the default): the range in which the curve at the score `confidence` would lie with
 #'   probability `conf_level` if the forecast were calibrated, found by drawing outcomes from the
 #'   probabilities and fitting again, `replicates` times ([set.seed()] governs). It surrounds the diagonal, not the
-#'   estimate. It is pointwise: at a given score, an `observed` outside speaks against calibration, but among many scores
+#'   estimate. It is pointwise: at a given score, an `observed` outside is evidence against calibration, but among many scores
 #'   some lie outside by chance (in half of all calibrated forecasts of 2000 rows).
 #' * `"simultaneous"`: the same, widened so that the whole curve of a calibrated forecast lies inside with
-#'   probability `conf_level` (in simulations of 500 rows and more at 95 %: 92 to 98 %). A curve that leaves it anywhere speaks against
-#'   calibration.
+#'   probability `conf_level` (in simulations of 500 rows and more at 95 %: 92 to 98 %). A curve that leaves it anywhere is
+#'   evidence against calibration.
 #' * `"confidence"`: a pointwise interval for the frequency: the range of isotonic curves fitted to outcomes drawn from the
 #'   smooth curve (see below), a smoothed bootstrap (Sen, Banerjee and Woodroofe, 2010); widened, where needed, to
 #'   hold the curve itself. It is too wide where the forecast is calibrated (in simulations of 500 and 2000 rows, the 95 %
 #'   band covered the truth at 99 % of scores) or has few rows.
 #'
-#' With `groups` residuals of whole groups keep or change their sign together. The attribute `band` holds the band at more places, from the lowest to the
+#' With `groups` bands come from a wild bootstrap: all residuals of a group keep or change their sign together. The attribute `band` holds the band at more places, from the lowest to the
 #' highest score.
 #'
 #' `summary()` of an isotonic table splits the mean score of each class's probability, Brier score and
@@ -68,7 +68,7 @@
 #' @param interval Kind of interval for a bin's frequency.
 #' @param classes For `"classwise"` and `"top_label"`: the names of the classes to keep, or a number
 #'   for that many of the largest (by true, or predicted, rows), largest first; `NULL` for all.
-#' @param replicates For `method = "isotonic"`: how many draws the band rests on. `NULL`: 1000 for up
+#' @param replicates For `method = "isotonic"`: how many draws to compute the band from. `NULL`: 1000 for up
 #'   to 20,000 rows, fewer for more (2e7 divided by the rows), but at least 100.
 #' @return A data frame of class `reliability_table` with one row per bin or block, empty bins
 #'   included, and the columns

@@ -1,4 +1,4 @@
-# The calibration slope of any number of classes: log p times a slope, by maximum likelihood. The
+# The inverse temperature of any number of classes: log p times a slope, by maximum likelihood. The
 # likelihood knows of the labels only T = sum w log p_y, so that drawing labels anew means drawing T.
 
 slope_limits <- c(1e-3, 1e3)

@@ -154,6 +154,9 @@ smooth_summary <- function(fit, level = NULL, draws = 500L) {
   out[, 2:3] <- t(apply(drawn, 1, middle_range, level = level))
   # Distances are never below 0: it belongs to the interval unless the curve is away from the diagonal.
   if (departure_p(fit) > 1 - level) out[, 2] <- 0
+  # Drawn curves are rougher than the fitted one, so that their distances can all be larger.
+  out[, 2] <- pmin(out[, 2], out[, 1])
+  out[, 3] <- pmax(out[, 3], out[, 1])
   out
 }
 

@@ -210,7 +210,7 @@ check_lazy_found <- function(found) {
   }
   bad <- sum(as.double(found$gpcalib_bad))
   if (bad > 0) {
-    stop_input("probs", paste0("has ", bad, " of ", rows, " rows that are not probabilities, or with weights that are none"),
+    stop_input("probs", paste0("has ", bad, " of ", rows, " rows that are not probabilities, or with invalid weights"),
       "Values must lie in [0, 1] and rows sum to 1; weights must not be negative.")
   }
 }

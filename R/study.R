@@ -32,7 +32,7 @@
 #' function `(probs, labels, ...)` that returns a number, or a list of one of these and arguments,
 #' such as `list("ece", bins = 100)`. Small values are taken to be good, except for `"class_accuracy"`
 #' and `"sharpness"`; `higher = TRUE` among the arguments says the same of another one, and `target = 1` that the
-#' value nearest to 1 is the best, as for a calibration slope or a ratio of observed to expected. Values that are
+#' value nearest to 1 is the best, as for a slope or a ratio of observed to expected events. Values that are
 #' not numbers are kept as they are, with a warning of class `gpcalib_warning_undefined`.
 #'
 #' @section Splits:
@@ -97,7 +97,7 @@
 #' study
 #' summary(study, reference = "temperature")
 #'
-#' # A method of one's own: everybody gets the climate
+#' # A method of one's own: the class frequencies for every row
 #' climate <- function(scores, labels, ...) {
 #'   rate <- prop.table(table(labels))
 #'   function(newdata) matrix(rate, nrow(newdata), length(rate), byrow = TRUE)
@@ -206,7 +206,7 @@ check_plans <- function(sets, splits, n_cal, n_test, stratify) {
   stratify <- check_flag(stratify, "stratify")
   if (stratify && (!is.null(sets[[1]]$groups) || !is.null(sets[[1]]$time))) {
     stop_input("stratify", "cannot be combined with `groups` or `time`",
-      "Whole groups and windows have the classes that they have.")
+      "In whole groups or windows the shares of the classes cannot be chosen.")
   }
   count <- length(sets)
   n_cal <- check_sizes(n_cal, count, "n_cal")

@@ -19,7 +19,7 @@
 #' threshold.
 #'
 #' # How far to trust it
-#' The gain is what the posterior knows that it does not know. With two classes it agrees with what a fit to 2000 further labels gained on held-out rows
+#' The gain covers only the uncertainty that the posterior represents. With two classes it agrees with what a fit to 2000 further labels gained on held-out rows
 #' (`bench/results/switch.md` in the sources: after 100 labels .012 as said and .013 in fact on one set, .008 and .006 on another). With several classes and few labels it
 #' is too small, since effects of single classes that the fit has not found yet are not in it: after 100 labels of three sets .017 to .026 as said and .07 to .15 in fact;
 #' after 1000 labels the two agree. The decision was right in these cases all the same, but `labels_needed` is then too low. So set labels aside
@@ -32,7 +32,7 @@
 #' @inheritParams calib_query
 #' @param fit A fit of [calib_gp()] on the labels that were set aside for calibration so far.
 #' @param scores Scores of unlabelled rows like those to be predicted.
-#' @param threshold The log loss, in nats, that is too little to spend labels on.
+#' @param threshold Labels go to training when the gain, in nats of log loss, is below this value.
 #' @return An object of class `calib_switch`: a list of `decision` (`"calibration"` or `"training"`), `gain`, `best` (the largest
 #'   information of a single row of the pool), `threshold`, `labels` (how many the fit has seen), `labels_needed` (0 for
 #'   `"training"`) and `pool` (its number of rows).

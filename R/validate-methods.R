@@ -23,8 +23,8 @@ validation_table <- function(part, level, classes) {
 }
 
 validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "Calibration in the large",
-  intercept = "Calibration intercept (slope 1)", slope = "Calibration slope",
-  slope_intercept = "  with the intercept", ici = "ICI (mean distance from curve)", e50 = "  E50", e90 = "  E90",
+  intercept = "Intercept (slope held at 1)", slope = "Recalibration slope (Cox)",
+  slope_intercept = "  and its intercept", ici = "ICI (mean distance from curve)", e50 = "  E50", e90 = "  E90",
   emax = "  Emax", c_index = "c-index", brier_score = "Brier score", scaled_brier = "Scaled Brier score")
 validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope = "1", slope_intercept = "0",
   ici = "0", e50 = "0", e90 = "0", emax = "0", c_index = "1", brier_score = "0", scaled_brier = "1")
@@ -82,7 +82,7 @@ validation_verdict <- function(x) {
         format(ratio$estimate, digits = 2), " events were observed for each one expected.")
     },
     if (outside(slope, 1)) {
-      paste0(if (outside(ratio, 1)) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "timid", ": the slope is ",
+      paste0(if (outside(ratio, 1)) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",
         if (slope$estimate < 1) "below" else "above", " 1.")
     }
   )

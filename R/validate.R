@@ -2,7 +2,7 @@
 
 #' Validate predicted probabilities of an event
 #'
-#' Calibration in the large, calibration intercept and slope, the ratio of observed to expected events,
+#' Calibration in the large, Cox's recalibration intercept and slope, the ratio of observed to expected events,
 #' the distance from a smooth calibration curve, discrimination and overall performance, each with an
 #' interval: what a report of an external validation holds.
 #'
@@ -14,8 +14,9 @@
 #'   \item{`intercept`}{a of \eqn{\mathrm{logit}\, P(y = 1) = a + \mathrm{logit}\, p}{logit P(y = 1) = a + logit p},
 #'     the slope held at 1 (the "calibration-in-the-large" of TRIPOD); ideal 0.}
 #'   \item{`slope`, `slope_intercept`}{b and a of
-#'     \eqn{\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, p}{logit P(y = 1) = a + b logit p}; ideal 1 and 0. A
-#'     slope below 1 means that predictions are too extreme (`Slope` and `Intercept` of `rms::val.prob()`).}
+#'     \eqn{\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, p}{logit P(y = 1) = a + b logit p}; ideal 1 and 0. This is Cox's recalibration
+#'     slope ("calibration slope" in TRIPOD; `Slope` and `Intercept` of `rms::val.prob()`). Below 1 the predictions are too extreme.
+#'     `calib_slope` of [calib_metrics()] is another number: the inverse temperature, without an intercept.}
 #'   \item{`ici`, `e50`, `e90`, `emax`}{mean, median, 90 % quantile and maximum over the rows of
 #'     \eqn{|\hat f(p) - p|}{|f(p) - p|}, the curve f that of `reliability_table(method = "smooth")` (`Eavg`, `E90`,
 #'     `Emax` of `rms::val.prob()`, which takes a lowess curve); ideal 0.}
@@ -33,12 +34,12 @@
 #' The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 500 curves drawn from the distribution of the smooth
 #' curve ([set.seed()] governs). These measures are distances, which are never negative and are overestimated near
 #' calibration; their intervals begin at 0 unless the curve differs significantly from the diagonal (Wald's test at its
-#' knots). A warning of class
+#' knots), and they always hold the estimate. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
 #' In simulations of 500 and 2000 rows, 95 % intervals covered the true value in 92 to 98 % of samples, with an exception:
 #' where the true curve is strongly bent (its log-odds are off by a sine wave of amplitude 0.8), those of `e90` and `emax`
-#' covered it in 89 and 92 % with 500 rows, because the smooth curve cuts corners, and those of `e50` and `emax` in 99 %
+#' covered it in 89 and 92 % with 500 rows, because the smooth curve is then too straight, and those of `e50` and `emax` in 99 %
 #' with 2000. `bench/results/workbench.md` in the sources has all
 #' figures.
 #'
@@ -232,7 +233,7 @@ warn_validation <- function(parts) {
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)
   if (length(apart)) {
-    warn_gpcalib("separated", paste0("Calibration slope and intercept are undefined (NaN)",
+    warn_gpcalib("separated", paste0("Recalibration slope and intercept are undefined (NaN)",
       if (length(parts) > 1) paste0(" in ", length(apart), " parts"),
       ": the probabilities are all equal, or separate the events from the others."))
   }

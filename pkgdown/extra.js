@@ -27,6 +27,16 @@
     return sum;
   }
 
+  // At most three sections of a page, so that other pages are seen.
+  function fewOfAPage() {
+    const seen = new Map();
+    return ({ entry }) => {
+      const page = entry.path.replace(/#.*$/, "");
+      seen.set(page, (seen.get(page) || 0) + 1);
+      return seen.get(page) <= 3;
+    };
+  }
+
   function show() {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     results.replaceChildren();
@@ -36,6 +46,7 @@
       .map((entry) => ({ entry, score: score(entry, words) }))
       .filter((x) => x.score > 0)
       .sort((a, b) => b.score - a.score)
+      .filter(fewOfAPage())
       .slice(0, 12);
     for (const { entry } of found) {
       const link = document.createElement("a");

@@ -37,17 +37,17 @@ say_seen <- function(probs, y, name) {
   if (ncol(probs$none) == 2) {
     claimed <- vapply(probs, function(p) mean(p[, 2]), 0)
     happened <- mean(y == colnames(probs$none)[2])
-    cat("\nWhat you see: the forecasts predict rain in", percent(claimed[["none"]]), "of the cases, and it rains in",
-      paste0(percent(happened), ".\n"))
-    cat("Temperature scaling treats rain and dry alike, and still predicts", paste0(percent(claimed[["temperature"]]), "."),
-      "calib_gp() predicts", paste0(percent(claimed[["gp"]]), ",\n"))
+    cat("\nWhat you see: the mean forecast of rain is", paste0(percent(claimed[["none"]]), ", and it rains in"),
+      percent(happened), "of the cases.\n")
+    cat("Temperature scaling treats rain and dry alike, and still forecasts", paste0(percent(claimed[["temperature"]]), "."),
+      "calib_gp() forecasts", paste0(percent(claimed[["gp"]]), ",\n"))
     cat("because it found that the two classes are wrong in different ways. In", paste0(name, "-reliability.png"),
       "its points lie along the\ndiagonal; in", paste0(name, "-map.png"), "its map lies below one half where the forecast says one half.\n")
   } else {
     claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)
     right <- vapply(probs, class_accuracy, 0, y)
-    cat("\nWhat you see: the network claims", percent(claimed[["none"]]), "and is right in", paste0(percent(right[["none"]]), "."),
-      "After calib_gp() it claims", percent(claimed[["gp"]]), "and is\nright in", paste0(percent(right[["gp"]]), "."),
+    cat("\nWhat you see: the mean confidence of the network is", percent(claimed[["none"]]), "and its accuracy", paste0(percent(right[["none"]]), "."),
+      "After calib_gp()\nthe mean confidence is", percent(claimed[["gp"]]), "and the accuracy", paste0(percent(right[["gp"]]), "."),
       "In", paste0(name, "-reliability.png"), "the coloured boxes (the gaps) shrink from left to right.\n")
   }
   loss <- sort(vapply(probs, function(p) suppressWarnings(log_loss(p, y)), 0))

@@ -2,6 +2,13 @@
 
 read_page <- function(file) paste(readLines(file, encoding = "UTF-8", warn = FALSE), collapse = "\n")
 
+# What the head of a page calls it, without the name of the site.
+page_title <- function(file) {
+  if (!file.exists(file)) return(sub("\\.html$", "", basename(file)))
+  title <- regmatches(page <- read_page(file), regexpr("(?s)<title>.*?</title>", page, perl = TRUE))
+  sub(" • .*$", "", unescape(trimws(gsub("</?title>", "", title))))
+}
+
 unescape <- function(x) {
   for (e in list(c("&lt;", "<"), c("&gt;", ">"), c("&quot;", "\""), c("&#39;", "'"), c("&amp;", "&"))) {
     x <- gsub(e[1], e[2], x, fixed = TRUE)

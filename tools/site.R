@@ -59,7 +59,7 @@ index <- lapply(index, function(x) {
   one <- function(field) if (length(x[[field]])) x[[field]] else ""
   page <- sub("^/", "", x$path)
   list(path = paste0(page, if (nzchar(one("id"))) paste0("#", one("id"))),
-    title = if (nzchar(one("title"))) one("title") else sub("\\.html$", "", page), what = one("what"),
+    title = page_title(file.path(to, page)), what = one("what"),
     text = paste(one("text"), one("code")))
 })
 writeLines(paste0("window.siteIndex = ", jsonlite::toJSON(index, auto_unbox = TRUE), ";"),

@@ -292,3 +292,37 @@ test_that("it judges the event of two classes and the confidence of more", {
   expect_error(smooth_ece(p2, y2, bandwidth = 2), "`bandwidth`", class = "gpcalib_error_input")
   expect_error(smooth_ece(p2, y2, type = "confidence", event = 1), "`event`", class = "gpcalib_error_input")
 })
+
+test_that("by gives the test of each group of rows, with Holm's adjustment", {
+  p <- rep(c(0.2, 0.5, 0.8), 100)
+  y <- rep(c(0, 0, 1, 0, 1, 1, 1, 1, 1, 0), 30)
+  part <- rep(c("b", "a", "c"), c(90, 120, 90))
+  for (method in c("likelihood", "spiegelhalter")) {
+    table <- calib_test(p, y, method, by = part)
+    alone <- lapply(c("a", "b", "c"), function(v) calib_test(p[part == v], y[part == v], method))
+    expect_equal(as.character(table$by), c("a", "b", "c"))
+    expect_equal(table$n, c(120, 90, 90))
+    expect_equal(table$statistic, vapply(alone, function(test) test$statistic[[1]], 0))
+    expect_equal(table$p.value, vapply(alone, `[[`, 0, "p.value"))
+    expect_equal(table$p.adjusted, p.adjust(table$p.value, "holm"))
+    expect_s3_class(attr(table, "tests")$b, "htest")
+    expect_match(attr(table, "tests")$b$data.name, "p and y, b")
+  }
+  # Redrawn labels: each group has its own draws, in the order of the table.
+  set.seed(3)
+  table <- calib_test(p, y, "mcb", replicates = 99, by = part)
+  set.seed(3)
+  first <- calib_test(p[part == "a"], y[part == "a"], "mcb", replicates = 99)
+  expect_equal(table$p.value[1], first$p.value)
+  # Groups of dependent rows within each.
+  days <- rep(1:60, each = 5)
+  table <- calib_test(p, y, groups = days, by = part)
+  expect_equal(table$p.value[2], calib_test(p[part == "b"], y[part == "b"], groups = days[part == "b"])$p.value)
+})
+
+test_that("a group of rows that cannot be tested is named", {
+  p <- rep(c(0.2, 1), c(20, 5))
+  y <- rep(c(0, 1), c(16, 9))
+  expect_error(calib_test(p, y, by = rep(c("left", "right"), c(20, 5))), "`by`.*\"right\", whose 5 rows cannot be tested")
+  expect_error(calib_test(p, y, by = 1:3), "`by`")
+})

@@ -189,3 +189,14 @@ test_that("they say what they are, and complain", {
   expect_error(vcov(calib_matrix(oracle_data(60, 11, seed = 1)$z, factor(oracle_data(60, 11, seed = 1)$y, levels = 1:11))),
     "up to 120", class = "gpcalib_error_input")
 })
+
+test_that("slopes that cannot be told from 1 are not called overconfident", {
+  set.seed(2)
+  p <- plogis(rnorm(300))
+  y <- rbinom(300, 1, plogis(0.95 * qlogis(p)))
+  fit <- calib_vector(p, y)
+  expect_lt(max(fit$weights), 1)
+  said <- capture.output(print(fit))
+  expect_false(any(grepl("overconfident", said)))
+  expect_output(print(calib_vector(plogis(3 * qlogis(p)), y)), "every class were overconfident")
+})

@@ -31,7 +31,7 @@ test_that("print() says what becomes of probabilities, and what the rows lose be
   expect_equal(fit$row_loss, c(before = log_loss(d$p, d$y), after = log_loss(predict(fit, d$p), d$y)))
   p <- formatC(predict(fit, c(0.1, 0.5, 0.9))[, 2], digits = 3, format = "g", flag = "#")
   expect_output(print(fit), sprintf("class \"1\": a probability of 0.1 becomes %s, 0.5 becomes %s, 0.9 becomes %s", p[1], p[2], p[3]))
-  expect_output(print(fit), sprintf("log loss of these rows: %.4f before, %.4f after", fit$row_loss[[1]], fit$row_loss[[2]]))
+  expect_output(print(fit), sprintf("log loss on these rows: %.4f before, %.4f after", fit$row_loss[[1]], fit$row_loss[[2]]))
 
   # logits, weights, more than two classes
   set.seed(1)

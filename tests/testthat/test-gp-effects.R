@@ -188,7 +188,7 @@ test_that("print() and summary() say what was decided", {
   expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "does not try them with these settings")
   expect_output(print(summary(three$fit)), "often mistaken .*\"1\" for \"2\" \\+")
   expect_output(print(summary(three$fit)), "shifted by more than two standard deviations: \"1\" \\+")
-  expect_output(print(summary(pair$fit)), "shapes: by about")
+  expect_output(print(summary(pair$fit)), "asymmetry: by about")
   expect_output(print(summary(many$fit)), "offsets: by about")
   old <- shared_gp(three$scores, three$labels)
   old[c("class_effects", "effects_asked", "effects_tried")] <- NULL

@@ -53,3 +53,12 @@ test_that("what is undefined is named, not drawn", {
   error(plot_confidence(p, y, cnf = 1), "cnf")
   error(plot_confidence("a", y), "`x`")
 })
+
+test_that("names are not cut to make room for the accuracy", {
+  p <- rbind(c(.7, .3), c(.6, .4), c(.2, .8), c(.45, .55))
+  y <- c(1, 2, 2, 1)
+  long <- paste("Calibrator number", 1:8)
+  shown <- function(names) plot_confidence(stats::setNames(rep(list(p), length(names)), names), y)$scales$get_scales("colour")$labels
+  expect_match(shown(c("raw", "scaled")), ", 0.500$")
+  expect_no_match(shown(long), "0\\.500")
+})

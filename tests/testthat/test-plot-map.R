@@ -60,6 +60,6 @@ test_that("the map looks as it did", {
   skip_if(utils::packageVersion("ggplot2") >= "3.5.0", "drawn with ggplot2 3.4")
   warm <- calib_temperature(p, data$y)
   warm$temperature <- signif(warm$temperature, 3)
-  vdiffr::expect_doppelganger("two maps", plot_map(list(None = calib_none(p, data$y),
+  expect_picture("two maps", plot_map(list(None = calib_none(p, data$y),
     Temperature = warm), points = 51))
 })

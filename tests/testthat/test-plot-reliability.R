@@ -213,13 +213,13 @@ test_that("diagrams look as they did", {
   skip_if_not_installed("vdiffr")
   skip_if(utils::packageVersion("ggplot2") >= "3.5.0", "drawn with ggplot2 3.4")
   set.seed(4)
-  vdiffr::expect_doppelganger("confidence of two", plot_reliability(list(A = p, B = p^2 /
+  expect_picture("confidence of two", plot_reliability(list(A = p, B = p^2 /
     rowSums(p^2)), y))
-  vdiffr::expect_doppelganger("isotonic event", plot_reliability(p, y, type = "event", event = "b",
+  expect_picture("isotonic event", plot_reliability(p, y, type = "event", event = "b",
     method = "isotonic", replicates = 100))
-  vdiffr::expect_doppelganger("smooth by group", plot_reliability(p, y, event = "b", method = "smooth",
+  expect_picture("smooth by group", plot_reliability(p, y, event = "b", method = "smooth",
     by = rep(1:2, length.out = nrow(p))))
-  vdiffr::expect_doppelganger("validation", autoplot(calib_validate(p, y, event = "b", conf_level = 0.9)))
+  expect_picture("validation", autoplot(calib_validate(p, y, event = "b", conf_level = 0.9)))
 })
 
 test_that("a unit is as long on both axes, with the lower panel and without", {

@@ -123,3 +123,14 @@ test_that("errors of a curve are those of its rows", {
   expect_equal(unname(got[c(1, 4)]), c(mean(apart), max(apart)))
   expect_equal(unname(got[2:3]), unname(quantile(apart, c(.5, .9), type = 1)))
 })
+
+test_that("intervals of the distances hold their estimate", {
+  # The curve leaves the diagonal for high probabilities only; for most rows its distance is smaller than that of nearly all drawn curves.
+  set.seed(7)
+  z <- rnorm(2000, -2, 1.3)
+  y <- rbinom(2000, 1, plogis(z + 1.5 * pmax(z - 0.5, 0)))
+  out <- suppressWarnings(calib_validate(plogis(z), y))
+  e50 <- out[out$measure == "e50", ]
+  expect_gt(e50$conf.low, 0)
+  expect_lte(e50$conf.low, e50$estimate)
+})

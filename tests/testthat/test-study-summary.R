@@ -199,3 +199,17 @@ test_that("pictures show failures, and keep panels in which the reference has no
   expect_identical(built$data[[length(built$data)]]$label, "reference infinite")
   expect_match(gsub("\n", " ", autoplot(hand_study(), reference = "good")$labels$caption), "left of 0, for gain right")
 })
+
+test_that("titles of data set and metric stand on two lines where one is too short", {
+  titles <- function(names) {
+    study <- calib_study(stats::setNames(list(rain_nyc$prob, rain_nyc$prob), names), list(rain_nyc$rain, rain_nyc$rain), "none",
+      splits = 2, metrics = c("ece", "brier_score", "class_accuracy"))
+    built <- ggplot2::ggplot_build(autoplot(study, base_size = 11))
+    study_titles <- built$layout$facet$params$labeller
+    unlist(study_titles(data.frame(data = names, metric = "class_accuracy")))
+  }
+  expect_equal(titles(c("One", "Two")), c("One, class accuracy", "Two, class accuracy"))
+  long <- titles(c("Rain in New York City", "Rain in another city"))
+  expect_equal(long[1], "Rain in New York City,\nclass accuracy")
+  expect_true(all(nchar(unlist(strsplit(long, "\n"))) <= 26))
+})

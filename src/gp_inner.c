@@ -122,8 +122,8 @@ static double scale_slope(const gpc_surrogate *sur, gpc_inner *t) {
   double largest = 1.0, own = t->lhs[m + x * m], far = 0.0;
   for (size_t i = 0; i < m; i++)
     largest = fmax(largest, t->lhs[i + x * i]);
-  for (size_t i = 0; i < sur->g; i++)
-    far = fmax(far, fabs(sur->z[i]));
+  for (size_t i = 0; i < sur->g; i++) /* a class that is ruled out says nothing */
+    far = sur->mass[i] > 0.0 ? fmax(far, fabs(sur->z[i])) : far;
   /* rows that say nothing of the slope leave only rounding there */
   double scale = own > 0.0 ? sqrt(largest) / sqrt(own) : 0.0;
   if (!(scale * far > 0.0 && scale * far < 1e8 * sqrt(largest)))

@@ -174,3 +174,18 @@ test_that("a fit that gives up says so", {
     "max_passes", class = "gpcalib_warning_not_converged")
   expect_false(fit$converged)
 })
+
+test_that("a score far below all others is a class ruled out, however far", {
+  set.seed(3)
+  z <- matrix(rnorm(3000, sd = 2), 300)
+  y <- max.col(z / 1.5 - log(-log(matrix(runif(3000), 300))))
+  other <- y[7] %% 10 + 1
+  z[7, other] <- -60
+  near <- calib_gp(z, y, class_effects = "none", center = FALSE, integrate = FALSE)
+  for (far in c(-1e9, -2e11, -1e15)) {
+    z[7, other] <- far
+    fit <- calib_gp(z, y, class_effects = "none", center = FALSE, integrate = FALSE)
+    expect_equal(fit$elbo, near$elbo, tolerance = 1e-6)
+    expect_equal(fit$hyper[["slope"]], near$hyper[["slope"]], tolerance = 1e-3)
+  }
+})

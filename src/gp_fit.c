@@ -281,6 +281,8 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   result->farthest = f.now.farthest;
   if (status != GPC_OK)
     return status;
+  /* for a chosen floor once more: to keep the lines and rows of all of them would take
+   * more memory than the scores, to spare one pass */
   if (!set_visitor(&f, &ruler, &visitor))
     return GPC_TOO_COARSE;
   begin_optimiser(&f, &visitor, &optimiser);

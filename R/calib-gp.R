@@ -43,8 +43,9 @@
 #' # Effects of the classes
 #' In addition to the shared map g, class k has
 #' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
-#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes, and with few classes a second matrix for
-#' their temperature-scaled probabilities. Two classes have an offset and, in place of the matrix, an asymmetry: a term that bends low and
+#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes, a power of its own,
+#' \eqn{v_k \log p_k}{v_k log p_k} with p the temperature-scaled probabilities, and with few classes a second matrix for
+#' those probabilities. Two classes have an offset and, in place of the matrix, an asymmetry: a term that bends low and
 #' high probabilities differently, so that Platt scaling and beta calibration are special cases. All have normal priors
 #' whose variances are estimated, so that
 #' they shrink to zero where they are not needed.
@@ -57,8 +58,8 @@
 #'
 #' The matrix is for up to 26 classes and its second part for up to 14, which [gp_control()] can change; with
 #' more classes there are offsets. [`summary()`][calibrator] says which classes are shifted and which are confused,
-#' [`tidy()`][calibrator] has offsets (`offset[k]`) and matrix (`matrix[k, j]`, what the score of class j does to class k; for two classes the asymmetry,
-#' `shape[k]`) with their
+#' [`tidy()`][calibrator] has offsets (`offset[k]`), matrix (`matrix[k, j]`, what the score of class j does to class k; for two classes the asymmetry,
+#' `shape[k]`) and powers (`power[k]`) with their
 #' posterior standard deviations, and [`autoplot()`][autoplot.calib_gp] draws them.
 #'
 #' # Keeping the accuracy of the classifier
@@ -132,7 +133,7 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
-#'   variance), `slope`, and the variances `offset`, `matrix` and `softmax` of the effects. The noise is held at 1e-6 unless given.
+#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax` and `power` of the effects. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
 #'   or fix both at their optimum (`FALSE`)? See the section on hyperparameters.
@@ -218,7 +219,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #'   those of the softmax, are fitted. Their cost grows with the fourth power of the number of classes
 #'   per row and with the sixth power apart from the rows.
 #' @param buffer How many calibration rows the object may keep, for [`update()`][update.calibrator]: see there. 0, the default: none, so
-#'   that the object holds no calibration rows. `NULL`: 500 to 2000 (with more than 400 class effects 5000), fewer where they would take much
+#'   that the object holds no calibration rows. `NULL`: 500 to 2000 (with more than 420 class effects 5000), fewer where they would take much
 #'   room.
 #' @param trace Print a line per pass?
 #' @return A list for the argument `control` of [calib_gp()].
@@ -269,7 +270,7 @@ check_inducing <- function(inducing) {
 }
 
 check_hyper <- function(hyper) {
-  known <- c("variance", "lengthscale", "noise", "slope", "offset", "matrix", "softmax")
+  known <- c("variance", "lengthscale", "noise", "slope", effect_blocks)
   if (is.null(hyper)) return(numeric())
   hyper <- unlist(hyper)
   bad <- !is.numeric(hyper) || is.null(names(hyper)) || !all(names(hyper) %in% known) ||

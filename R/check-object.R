@@ -2,7 +2,7 @@
 # before anything is computed from it. A method says in object_fields() what it needs; the rest is
 # the same for all.
 
-object_format <- 4L # what new_calibrator() writes; see upgrade_object()
+object_format <- 5L # what new_calibrator() writes; see upgrade_object()
 
 #' A calibrator as this version knows it, or an error of class gpcalib_error_object
 #'
@@ -67,7 +67,8 @@ check_format <- function(object, arg) {
 #' of format 1 may not, which `rows = 0` says. Format 3 limits the scores of calib_platt() to `range`; before,
 #' only infinite ones went there, so that older objects get the limits of a fit that saw none. Format 4 has
 #' effects of the classes in fits of calib_gp(), which older versions would leave out, and calls
-#' `increasing` what was `monotone` before: that is now the promise of calib_gp(monotone = TRUE).
+#' `increasing` what was `monotone` before: that is now the promise of calib_gp(monotone = TRUE). Format 5 has powers
+#' among the effects; older fits have none.
 #' @noRd
 upgrade_object <- function(object) {
   if (object$format < 2L && object$method == "gp" && is.null(object$scores_seen)) {
@@ -85,7 +86,31 @@ upgrade_object <- function(object) {
     object$increasing <- object$monotone
     object$monotone <- FALSE
   }
+  if (object$format < 5L && object$method == "gp") object <- add_powers(object)
   object$format <- object_format
+  object
+}
+
+#' A fit with the three blocks of effects of format 4 as one with four, of which the last is empty
+#' @noRd
+add_powers <- function(object) {
+  none <- function(x, value) if (length(x) == 3) c(x, value) else x
+  three <- effect_blocks[1:3]
+  extend <- function(effects) {
+    if (is.list(effects) && is.integer(effects$count)) effects$count <- none(effects$count, 0L)
+    effects
+  }
+  object["effects"] <- list(extend(object$effects))
+  if (is.list(object$averaged$effects)) object$averaged$effects <- extend(object$averaged$effects)
+  stream <- object$stream
+  if (!is.list(stream)) return(object)
+  power <- c(power = NA_real_)
+  if (is.double(stream$held) && identical(utils::tail(names(stream$held), 3), three)) stream$held <- c(stream$held, power)
+  if (is.list(stream$effects)) {
+    if (is.integer(stream$effects$blocks)) stream$effects$blocks <- none(stream$effects$blocks, 0L)
+    if (identical(names(stream$effects$held), three)) stream$effects$held <- c(stream$effects$held, power)
+  }
+  object$stream <- stream
   object
 }
 

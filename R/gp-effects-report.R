@@ -2,7 +2,7 @@
 # scores, with standard deviations, what each part is worth, and how print() and summary() say it.
 #
 # A fit keeps e_k for the features x of class_features.h, in Helmert contrasts and scaled. A constant
-# added to all classes changes no probability, so that everything here is centred: it sums to zero over
+# added to all classes changes no probability, so that offsets and matrices are centred: they sum to zero over
 # the classes.
 
 #' Helmert's contrasts [k x (k - 1)], as in src/class_features.c
@@ -12,18 +12,42 @@ effect_contrasts <- function(k) {
   sweep(out, 2, sqrt(colSums(out^2)), "/")
 }
 
+#' From coefficients e of the features, a row for each, class after class, to the parameters c of the model: a power acts on the
+#' score of its class as well (src/class_powers.h), which the coefficients of the matrix contain
+#' @noRd
+effect_free <- function(effects, e) {
+  power <- effect_rows(effects, "power")
+  if (!length(power)) return(e)
+  own <- effect_rows(effects, "matrix")
+  weight <- effect_contrasts(ncol(effects$effect)) * prod(effects$scale[c("rms", "slope")])
+  for (j in seq_len(nrow(weight))) {
+    at <- (j - 1) * nrow(effects$effect)
+    e[at + own, ] <- e[at + own, ] - outer(weight[j, ], e[at + power, ])
+  }
+  e
+}
+
+#' The covariance of the effects, of c or (`free = FALSE`) of e
+#' @noRd
+effect_cov <- function(object, free = TRUE) {
+  first <- seq_len(length(object$inducing) + object$effects$slopes)
+  cov <- effects_cov(object$effects)[-first, -first]
+  if (free) effect_free(object$effects, t(effect_free(object$effects, cov))) else cov
+}
+
 #' Linear combinations of a block's effects: sum_i e_ki v_ij for class k and column j of `v`
 #'
-#' @param which the rows of `effect` that are meant.
+#' @param which the rows of `effect` that are meant; @param free whether c is meant in the place of e.
 #' @return list: `estimate` and `sd`, [classes x columns of v], centred over the classes.
 #' @noRd
-effect_combine <- function(object, which, v) {
+effect_combine <- function(object, which, v, free = TRUE) {
   effects <- object$effects
+  e <- effects$effect
+  if (free) e[] <- effect_free(effects, matrix(e))
   k <- ncol(effects$effect)
   r <- nrow(effects$effect)
-  from <- length(object$inducing) + effects$slopes
-  places <- from + as.vector(outer(which, r * (seq_len(k) - 1), "+"))
-  cov <- array(effects_cov(effects)[places, places], c(length(which), k, length(which), k))
+  places <- as.vector(outer(which, r * (seq_len(k) - 1), "+"))
+  cov <- array(effect_cov(object, free)[places, places], c(length(which), k, length(which), k))
   even <- diag(k) - 1 / k
   spread <- function(w) {
     one <- array(w %*% matrix(cov, length(which)), c(k, length(which), k))
@@ -31,7 +55,7 @@ effect_combine <- function(object, which, v) {
     sqrt(pmax(rowSums((even %*% both) * even), 0))
   }
   names <- list(object$classes, colnames(v))
-  estimate <- even %*% t(effects$effect[which, , drop = FALSE]) %*% v
+  estimate <- even %*% t(e[which, , drop = FALSE]) %*% v
   list(estimate = `dimnames<-`(estimate, names),
     sd = `dimnames<-`(matrix(apply(v, 2, spread), k), names))
 }
@@ -49,7 +73,8 @@ effect_features <- function(effects, z) {
   parts <- list(
     matrix(1, nrow(z)),
     if (k == 2) cbind(odds + 2 * log1p(exp(-odds)) - 2 * log(2)) else z %*% contrasts / scale[["rms"]],
-    (p / rowSums(p)) %*% contrasts
+    (p / rowSums(p)) %*% contrasts,
+    cbind(log(p[, 1] / rowSums(p)) - scale[["slope"]] * z[, 1]) # minus the log of the sum of exponentials
   )
   do.call(cbind, parts[effects$count > 0])
 }
@@ -76,6 +101,16 @@ effect_offsets <- function(object) {
   data.frame(class = object$classes, estimate = one$estimate[, 1], sd = one$sd[, 1], row.names = NULL)
 }
 
+#' Powers: data frame of class, estimate and sd. They are not centred: a constant added to all makes the map steeper.
+#' @noRd
+effect_powers <- function(object) {
+  effects <- object$effects
+  row <- if (!is.null(effects)) effect_rows(effects, "power")
+  if (!length(row)) return(NULL)
+  places <- row + nrow(effects$effect) * (seq_along(object$classes) - 1)
+  data.frame(class = object$classes, estimate = unname(effects$effect[row, ]), sd = sqrt(diag(effect_cov(object))[places]))
+}
+
 #' The matrix between classes in the units of the centred scores, or that of the softmax of the
 #' temperature-scaled scores: list(estimate, sd), row k and column j for what the score of j does to k
 #' @noRd
@@ -99,7 +134,7 @@ effect_moves <- function(object, p = 0.9) {
   gap <- log(p * (k - 1) / (1 - p)) / effects$scale[["slope"]]
   x <- t(effect_features(effects, gap * (diag(k) - 1 / k)))
   which <- unlist(lapply(effect_blocks[-1], function(block) effect_rows(effects, block)))
-  effect_combine(object, which, `colnames<-`(x[which, , drop = FALSE], object$classes))
+  effect_combine(object, which, `colnames<-`(x[which, , drop = FALSE], object$classes), free = FALSE)
 }
 
 #' What each block is worth, in nats, at the variances that were learned: the Savage-Dickey ratio
@@ -113,14 +148,14 @@ effect_worth <- function(object) {
   }
   effects <- object$effects
   if (is.null(effects)) return(numeric())
-  cov <- effects_cov(effects)
+  cov <- effect_cov(object)
+  mean <- effect_free(effects, matrix(effects$effect))
   k <- ncol(effects$effect)
-  from <- length(object$inducing) + effects$slopes
   worth <- function(block) {
     rows <- effect_rows(effects, block)
-    places <- from + as.vector(outer(rows, nrow(effects$effect) * (seq_len(k) - 1), "+"))
+    places <- as.vector(outer(rows, nrow(effects$effect) * (seq_len(k) - 1), "+"))
     root <- chol(cov[places, places])
-    away <- backsolve(root, as.vector(effects$effect[rows, ]), transpose = TRUE)
+    away <- backsolve(root, mean[places], transpose = TRUE)
     sum(log(diag(root))) - length(places) * log(effects$sd[[block]]) + sum(away^2) / 2
   }
   vapply(stats::setNames(nm = names(effects$sd)), worth, 0)
@@ -142,10 +177,12 @@ effect_parameters <- function(object) {
     rows(paste0(block, "[", pair, "]"), as.vector(one$estimate), as.vector(one$sd))
   }
   offsets <- effect_offsets(object)
+  powers <- effect_powers(object)
   out <- rbind(
     rows(paste0("sd_", names(sds)), unname(sds), NA_real_),
     if (!is.null(offsets)) rows(paste0("offset[", offsets$class, "]"), offsets$estimate, offsets$sd),
-    entries("matrix"), entries("softmax")
+    entries("matrix"), entries("softmax"),
+    if (!is.null(powers)) rows(paste0("power[", powers$class, "]"), powers$estimate, powers$sd)
   )
   rownames(out) <- NULL
   out
@@ -156,7 +193,8 @@ effect_parameters <- function(object) {
 #' Words for the blocks: two classes have a shape in place of a matrix
 #' @noRd
 effect_words <- function(blocks, k) {
-  unname(c(offset = "offsets", matrix = if (k == 2) "asymmetry" else "matrix", softmax = "matrix of the probabilities")[blocks])
+  unname(c(offset = "offsets", matrix = if (k == 2) "asymmetry" else "matrix", softmax = "matrix of the probabilities",
+    power = "powers")[blocks])
 }
 
 #' The line of print() on which effects were chosen, and how much they improve the fit
@@ -226,6 +264,6 @@ summarise_effects <- function(object, most = 6) {
     worth = if (is.null(object$effects)) object$offsets$worth else object$effects$worth,
     parts = effect_worth(object), sd = c(object$effects$sd, object$offsets$sd), n_shifted = nrow(shifted),
     shifted = utils::head(shifted, most), mixed = mixed, offsets = offsets, matrix = effect_matrix(object),
-    softmax = effect_matrix(object, "softmax"), moves = moves
+    softmax = effect_matrix(object, "softmax"), powers = effect_powers(object), moves = moves
   )
 }

@@ -9,7 +9,11 @@ offsets_worthless <- 0.5
 # Up to so many classes offsets alone have a joint covariance with the process.
 joint_classes <- 26L
 
-effect_blocks <- c("offset", "matrix", "softmax")
+effect_blocks <- c("offset", "matrix", "softmax", "power")
+
+#' How many features each block has (src/class_features.h)
+#' @noRd
+block_sizes <- function(k) if (k == 2) c(1L, 1L, 0L, 0L) else as.integer(c(1, k - 1, k - 1, 1))
 
 #' Which blocks of effects to fit: 0 or 1 for each of `effect_blocks`
 #' @noRd
@@ -18,7 +22,7 @@ gp_effect_blocks <- function(data, mean, center, spec) {
   classes <- length(data$classes)
   choice <- spec$class_effects
   possible <- mean != "log" && spec$covariance == "full" && center && !spec$move
-  none <- stats::setNames(integer(3), effect_blocks)
+  none <- stats::setNames(integer(length(effect_blocks)), effect_blocks)
   if (choice == "none" || choice == "auto" && !possible) return(none)
   if (!possible) {
     stop_input("class_effects", paste0("is \"", choice, "\", but effects of the classes need centred ",
@@ -32,7 +36,7 @@ gp_effect_blocks <- function(data, mean, center, spec) {
       paste0("Use \"offset\", or allow it by control = gp_control(matrix_classes = ", classes, ")."))
   }
   matrix <- choice != "offset" && !many
-  none[] <- c(1L, matrix, matrix && classes > 2 && classes <= spec$control$softmax_classes)
+  none[] <- c(1L, matrix, matrix && classes > 2 && classes <= spec$control$softmax_classes, matrix && classes > 2)
   none
 }
 
@@ -169,7 +173,7 @@ effects_reach <- function(object) {
   k <- length(object$classes)
   scale <- effects$scale
   z <- sqrt(k) * max(abs(scale[c("low", "high")])) # the length of a row of scores, at the most
-  length <- c(1, if (k == 2) 2 * scale[["slope"]] * z else z / scale[["rms"]], 1)
+  length <- c(1, if (k == 2) 2 * scale[["slope"]] * z else z / scale[["rms"]], 1, scale[["slope"]] * z + log(k))
   block <- rep(seq_along(effect_blocks), effects$count)
   size <- function(x) sum(sqrt(as.vector(rowsum(x^2, block))) * length[unique(block)])
   var <- diag(effects_cov(effects))
@@ -212,14 +216,13 @@ joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
   wrong <- check_parts(effects, list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150),
-    scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", 3L, low = 0),
+    scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(effect_blocks), low = 0),
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),
     cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))[seq_len(
       if (is.null(effects[["own"]])) 7 else 10)])
   if (length(wrong)) return(wrong)
-  full <- c(1L, if (k == 2) 1:0 else c(k - 1L, k - 1L))
   has <- effects$count > 0
-  if (!any(has) || any(effects$count != full & has) || !identical(names(effects$sd), effect_blocks[has])) {
+  if (!any(has) || has[4] && !has[2] || any(effects$count != block_sizes(k) & has) || !identical(names(effects$sd), effect_blocks[has])) {
     return("does not say which effects there are")
   }
   if (any(effects$scale[1:2] <= 0) || effects$scale[3] > effects$scale[4]) return("has scales out of range")
@@ -289,12 +292,13 @@ effects_short <- function(effects, m) {
 effects_pairs <- function(effects, rest, common) {
   k <- ncol(effects$effect)
   r <- nrow(effects$effect)
-  size <- rep(c(1, 1, 1 / k), effects$count) # mean squares of the features
+  size <- rep(c(1, 1, 1 / k, 1), effects$count) # mean squares of the features, with log-probabilities for powers
+  free <- function(cov) effect_free(effects, t(effect_free(effects, cov)))
+  differ <- free(rest - kronecker(matrix(1, k, k), common))
   at <- seq_len(r)
   worst <- 0
   for (a in seq_len(k)[-1]) for (b in seq_len(a - 1)) {
-    differ <- rest[cbind(at + (a - 1) * r, at + (b - 1) * r)] - diag(common)
-    worst <- max(worst, sum(size * abs(differ)))
+    worst <- max(worst, sum(size * abs(differ[cbind(at + (a - 1) * r, at + (b - 1) * r)])))
   }
   worst
 }

@@ -91,7 +91,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     arg = data$scan$arg, tol = spec$control$tol, max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,
     effects = blocks,
-    effect_variance = c(held("offset"), held("matrix"), held("softmax")),
+    effect_variance = c(held("offset"), held("matrix"), held("softmax"), held("power")),
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
     many = gp_many(spec, length(data$classes)),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,

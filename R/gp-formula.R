@@ -4,10 +4,10 @@
 #'
 #' With z the scores of a row on the scale of g (floored, centred), g(z) = slope z (or log z) + sum_j weight_j
 #' exp(-(z - place_j)^2 / (2 lengthscale^2)). Class k of a row has g(z_k) + offset_k + sum_l linear_kl v_l + sum_l
-#' softmax_kl softmax(steep v)_l, v the scores held within `limits`; with two classes even_k e(d) instead of the sums,
-#' d = steep (v_2 - v_1), e(d) = |d| + 2 log(1 + exp(-|d|)) - 2 log 2.
+#' softmax_kl softmax(steep v)_l + level_k log sum_l exp(steep v_l), v the scores held within `limits`; with two classes even_k e(d)
+#' instead of the sums, d = steep (v_2 - v_1), e(d) = |d| + 2 log(1 + exp(-|d|)) - 2 log 2.
 #' @return list: `mean`, `slope`, `lengthscale`, `place`, `weight`, `floor`, `center`, and `offset`, `linear`, `softmax`,
-#'   `even`, `steep`, `limits` where there are effects.
+#'   `level`, `even`, `steep`, `limits` where there are effects.
 #' @noRd
 gp_formula <- function(object) {
   if (isTRUE(object$monotone)) return(ordered_formula(object))
@@ -117,8 +117,7 @@ effects_formula <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
   count <- as.integer(effects$count)
-  known <- c(1L, if (k == 2) 1L else k - 1L, if (k == 2) 0L else k - 1L)
-  if (length(count) != 3 || !all(count == 0 | count == known) || nrow(effects$effect) != sum(count)) {
+  if (length(count) != length(effect_blocks) || !all(count == 0 | count == block_sizes(k)) || nrow(effects$effect) != sum(count)) {
     stop_input("object", "has effects of its classes that cannot be written as a formula", "Use predict() on the rows.")
   }
   block <- rep(seq_along(count), count)
@@ -128,5 +127,9 @@ effects_formula <- function(object) {
   if (count[2] && k == 2) out$even <- as.vector(part(2))
   if (count[2] && k > 2) out$linear <- unname(t(helmert(k) %*% part(2))) / effects$scale[["rms"]]
   if (count[3]) out$softmax <- unname(t(helmert(k) %*% part(3)))
+  if (count[4]) { # the feature is that of centred scores, and v is not: their mean goes to the linear part
+    out$level <- -as.vector(part(4))
+    out$linear <- out$linear - out$level * out$steep / k
+  }
   out
 }

@@ -44,6 +44,7 @@ portable_version <- 1L
 #'   \item{`linear`}{a matrix: \eqn{\sum_l}{sum_l} `linear`\[k\]\[l\] v\[l\] is added, v being x, limited to the two `limits` if
 #'     they are there.}
 #'   \item{`softmax`, `steep`}{a matrix and a number: \eqn{\sum_l}{sum_l} `softmax`\[k\]\[l\] u\[l\] is added, u = softmax(`steep` v).}
+#'   \item{`level`, `steep`}{a matrix with one column: `level`\[k\]\[1\] \eqn{\log \sum_l \exp}{log sum_l exp}(`steep` v\[l\]) is added.}
 #'   \item{`even`, `steep`}{a matrix with one column: `even`\[k\]\[1\] 2 log cosh(`steep` (v\[2\] - v\[1\]) / 2) is added.}
 #' }
 #' Of [calib_gp()] this is the posterior mean, as by `predict(approx = "mean")`, not the integral over the posterior that `predict()` gives by
@@ -211,7 +212,7 @@ portable_curves <- function(object, shape) {
 portable.calib_gp <- function(object) {
   out <- gp_formula(object)
   numbers <- c("slope", "lengthscale", "floor", "steep", "mean", "center")
-  if (!is.null(out$even)) out$even <- matrix(out$even)
+  for (name in intersect(c("even", "level"), names(out))) out[[name]] <- matrix(out[[name]])
   lapply(stats::setNames(names(out), names(out)), function(name) if (name %in% numbers) out[[name]] else I(out[[name]]))
 }
 

@@ -63,7 +63,7 @@ sql_bumps <- function(formula, d, l) {
 sql_effects <- function(formula, d, l) {
   k <- length(l)
   steps <- list()
-  terms <- matrix("", 4, k)
+  terms <- matrix("", 5, k)
   if (!is.null(formula$offset)) terms[1, ] <- paste0(" + ", literal(formula$offset))
   v <- numbered("v", k)
   if (!is.null(formula$steep)) {
@@ -86,6 +86,13 @@ sql_effects <- function(formula, d, l) {
     carry_on <- function(step) sql_step(step$new, unique(c(step$carry, l, v)))
     steps <- c(steps, lapply(sql_softmax(d, v, formula$steep, s), carry_on))
     terms[4, ] <- apply_matrix(formula$softmax, s)
+  }
+  if (!is.null(formula$level)) {
+    kept <- c(l, v, if (!is.null(formula$softmax)) numbered("s", k))
+    e <- sql_exp(d, paste0(literal(formula$steep), " * (", v, " - gpcalib_top)"))
+    level <- paste0(literal(formula$steep), " * gpcalib_top + ", sql_ln(d, sql_sum(e)))
+    steps <- c(steps, list(sql_step(c(gpcalib_top = sql_top(d, v)), kept), sql_step(c(gpcalib_level = level), kept)))
+    terms[5, ] <- paste0(" + ", literal(formula$level), " * gpcalib_level")
   }
   list(steps = steps, terms = apply(terms, 2, paste, collapse = ""))
 }

@@ -227,8 +227,8 @@ effect_site_wrong <- function(effects, size, classes, old) {
   all <- size + count
   wrong <- check_parts(effects, c(list(psi = field("number", size), effect = field("number", NULL), b = field("number", all),
     v = field("number", size), h = field("number", all * (all + 1) / 2), rest = field("number", 5L),
-    blocks = field("integer", 3L, low = 0, high = 1)),
-    if (old) list(held = field("number", 3L, low = 0, high = 1e150, na = TRUE))))
+    blocks = field("integer", length(effect_blocks), low = 0, high = 1)),
+    if (old) list(held = field("number", length(effect_blocks), low = 0, high = 1e150, na = TRUE))))
   if (length(wrong)) return(paste("has effects that:", wrong))
   if (count != count_effects(effects$blocks, classes) || count > most_effects) return("has effects of other classes")
   if (any(effects$rest[1:2] <= 0) || effects$rest[3] > effects$rest[4]) return("has effects on scales out of range")

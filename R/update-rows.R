@@ -1,7 +1,7 @@
 # The latest rows of a fit of the process, kept beside the frozen quadratic until there are so many that they are
 # frozen too: a quadratic is as good as the fit at which it is expanded, and that of a few rows is not good.
 
-most_effects <- 400 # as GPC_SITE_EFFECTS in src/gp_stream.h
+most_effects <- 420 # as GPC_SITE_EFFECTS in src/gp_stream.h
 fewest_rows <- 500 # by bench/stream.R: a quadratic about fits of so many rows is as good as the rows ...
 rows_per_effect <- 100 # ... and with effects of the classes of so many for each of them
 most_rows <- 2000
@@ -21,7 +21,7 @@ buffer_rows <- function(buffer, blocks, classes) {
 }
 
 count_effects <- function(blocks, classes) {
-  classes * sum(blocks * c(1, if (classes == 2) 1:0 else rep(classes - 1, 2)))
+  classes * sum(blocks * block_sizes(classes))
 }
 
 #' Numbers as the bits of single precision, four bytes each

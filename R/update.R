@@ -18,7 +18,7 @@
 #'   and of the effects of the classes (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. Hyperparameters, slope, inducing inputs
 #'   and effects are estimated anew with every batch, effects may appear or vanish, and the range of the scores may grow. What stays is the `floor`
 #'   for zeros and the scale on which effects are measured.
-#'   Fits with more than 400 effects of single classes (matrix effects of more than 20 classes) have no such quadratic: they
+#'   Fits with more than 420 effects of single classes (matrix effects of more than 20 classes) have no such quadratic: they
 #'   can be updated only with `gp_control(buffer = NULL)`, up to 5000 rows in all.
 #' * A fit with `monotone = TRUE` keeps its guarantee. `order_cost` adds up over the batches.
 #' * [calib_isotonic()] and [calib_bbq()] keep, for every class, the scores with the number of rows and of events at each of them, up to 4000

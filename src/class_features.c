@@ -8,7 +8,8 @@
 gpc_features gpc_features_make(size_t k, const int wanted[GPC_BLOCKS], double rms,
                                double slope, double low, double high) {
   gpc_features f = {.k = k, .rms = rms, .slope = slope, .low = low, .high = high};
-  const size_t count[GPC_BLOCKS] = {1, k == 2 ? 1 : k - 1, k == 2 ? 0 : k - 1};
+  const size_t count[GPC_BLOCKS] = {1, k == 2 ? 1 : k - 1, k == 2 ? 0 : k - 1,
+                                    k == 2 || !wanted[GPC_MATRIX] ? 0 : 1};
   for (int b = 0; b < GPC_BLOCKS; b++) {
     f.first[b] = f.r;
     f.count[b] = wanted[b] ? count[b] : 0;
@@ -50,6 +51,16 @@ static double even(double d) {
   return d + 2.0 * log1p(exp(-d)) - 2.0 * 0.69314718055994530942 /* log 2 */;
 }
 
+/* log sum_j exp(slope z_j). */
+static double log_sum(size_t k, double slope, const double *z) {
+  double top = z[0], sum = 0.0;
+  for (size_t j = 1; j < k; j++)
+    top = fmax(top, z[j]);
+  for (size_t j = 0; j < k; j++)
+    sum += exp(slope * (z[j] - top));
+  return slope * top + log(sum);
+}
+
 void gpc_features_row(const gpc_features *features, double *z, double *work, double *x) {
   const size_t k = features->k;
   hold(features, z);
@@ -67,4 +78,6 @@ void gpc_features_row(const gpc_features *features, double *z, double *work, dou
     gpc_softmax_row(k, features->slope, z, work);
     contrast(k, work, x + features->first[GPC_SOFTMAX]);
   }
+  if (features->count[GPC_POWER])
+    x[features->first[GPC_POWER]] = -log_sum(k, features->slope, z);
 }

@@ -5,6 +5,8 @@
  *   matrix   U'z / rms(z); with two classes log(4 p (1 - p))-like instead, even in the
  *            log-odds, which with an offset and a slope makes beta calibration
  *   softmax  U' softmax(slope z)
+ *   power    -L, L = log sum_j exp(slope z_j): with the matrix's features log p of every
+ *            class (class_powers.h); not with two classes, nor without a matrix
  *
  * U [k x (k-1)] are orthonormal contrasts: z is centred, and a constant is the offset's.
  * Scores are held within the range that was seen, since a linear term would grow without
@@ -14,7 +16,7 @@
 
 #include "gpc.h"
 
-typedef enum { GPC_OFFSET, GPC_MATRIX, GPC_SOFTMAX, GPC_BLOCKS } gpc_block;
+typedef enum { GPC_OFFSET, GPC_MATRIX, GPC_SOFTMAX, GPC_POWER, GPC_BLOCKS } gpc_block;
 
 typedef struct {
   size_t k, r;

@@ -1,5 +1,6 @@
 /* gp_effects.c: see gp_effects.h. */
 #include "gp_effects.h"
+#include "class_powers.h"
 #include "gp_stream.h"
 #include "linalg.h"
 #include "optim.h"
@@ -15,8 +16,8 @@
 
 /* Centres of the hyperpriors of tau, and their standard deviation in log tau: the same
  * for all data, chosen on simulated and real ones (bench/results/effects-data.md). */
-static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.3};
-static const double centre_many[GPC_BLOCKS] = {0.3, 0.1, 0.3};
+static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.3, 0.05};
+static const double centre_many[GPC_BLOCKS] = {0.3, 0.1, 0.3, 0.05};
 #define SD_TWO 0.5
 #define SD_MANY 1.0
 
@@ -238,8 +239,12 @@ static void accept(fitting *f, double ratio, int step) {
   f->has_other = 1;
 }
 
-/* The step is taken back. */
+/* The step is taken back. The first one begins again nearer to no effects at all: where
+ * the rows say little of them at first, S is about the prior's, and that may be wide. */
 static void refuse(fitting *f) {
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    if (!f->here.has_effects && f->joint.tau_free[b])
+      f->here.tau[b] = fmax(f->here.tau[b] / 3.0, TAU_LOW);
   f->radius = fmax(f->radius / 3.0, 0.1);
   if (f->has_other)
     f->share *= 0.5;
@@ -311,7 +316,8 @@ static gpc_status finish(fitting *f, const gpc_visitor *visitor,
   const gpc_status frozen = freeze(f, visitor->site, range, result);
   if (frozen != GPC_OK)
     return frozen;
-  result->features = f->joint.features;
+  const gpc_features *features = &f->joint.features;
+  result->features = *features;
   result->at = f->here.at;
   memcpy(result->tau, f->here.tau, sizeof result->tau);
   result->effect = f->here.effect;
@@ -322,8 +328,54 @@ static gpc_status finish(fitting *f, const gpc_visitor *visitor,
   if (!result->kept)
     return GPC_OK;
   const gpc_status status = joint_covariance(f, result);
-  if (status == GPC_OK)
-    average(f, result);
+  if (status != GPC_OK)
+    return status;
+  average(f, result);
+  const size_t size = result->m + result->slopes + f->joint.e;
+  gpc_powers_collapse(features, size, result->effect, result->cov);
+  if (result->averaged)
+    gpc_powers_collapse(features, size, result->mixture.effect, result->mixture.cov);
+  return GPC_OK;
+}
+
+#define FAR_BELOW                                                                        \
+  20.0 /* nats: the second-order bound of the process alone is no bound where its
+          variances are large, and its optimum then no place to begin from */
+
+/* The first pass: at the shared fit, or at temperature scaling with next to no process if
+ * the tilted bound is far below that of the shared fit and higher there. */
+static gpc_status first_pass(const gpc_visit *from, fitting *f, int *passes) {
+  const gpc_joint *joint = &f->joint;
+  const size_t m = joint->m, n = joint->data->n * joint->data->k;
+  gpc_status status = gpc_joint_visit(&f->joint, &f->here, &f->pass);
+  *passes = 1;
+  if (status == GPC_OK && f->here.elbo > from->elbo - FAR_BELOW)
+    return status;
+  gpc_joint_point *calm = &f->there;
+  gpc_joint_point_copy(joint, &f->here, calm);
+  if (joint->slope_free)
+    calm->at.slope = fmin(fmax(f->settings->slope, joint->slope_low), joint->slope_high);
+  if (f->settings->s2_free)
+    calm->at.hyper.s2 = fmin(calm->at.hyper.s2, LEAST_S2);
+  memset(calm->at.q_mean, 0, m * sizeof(double));
+  for (size_t j = 0; j < m; j++)
+    for (size_t i = 0; i < m; i++)
+      calm->cov[i + joint->q * j] = i == j ? 1.0 : 0.0;
+  calm->logdet = 0.0;
+  f->next.pi = gpc_get_doubles(joint->memory, n);
+  first_softmax(joint->data, calm->at.slope, f->next.pi);
+  ++*passes;
+  const gpc_status again = gpc_joint_visit(&f->joint, calm, &f->next);
+  if (again == GPC_OK && (status != GPC_OK || calm->elbo > f->here.elbo)) {
+    const gpc_joint_point point = f->here;
+    const gpc_joint_pass pass = f->pass;
+    f->here = *calm;
+    f->there = point;
+    f->pass = f->next;
+    f->next = pass;
+    status = again;
+  }
+  f->next.pi = f->pass.pi; /* passes share it */
   return status;
 }
 
@@ -335,8 +387,7 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
   memset(result, 0, sizeof *result);
   set_joint(visitor, from, range, settings, &f.joint);
   begin(from, &f);
-  gpc_status status = gpc_joint_visit(&f.joint, &f.here, &f.pass);
-  result->passes = 1;
+  gpc_status status = first_pass(from, &f, &result->passes);
   result->none = result->elbo = f.here.elbo;
   if (status != GPC_OK)
     return status;
@@ -353,8 +404,9 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     }
     if (step == 0 && promise < settings->worthless)
       return finish(&f, visitor, range, result);
-    const int forced =
-        step == 0 && (promise < LITTLE || settings->worthless == -INFINITY);
+    /* effects that are to be there whatever they promise, or that promise little */
+    const int forced = !f.here.has_effects && (settings->worthless == -INFINITY ||
+                                               (step == 0 && promise < LITTLE));
     if (!forced && promise < settings->tol && f.radius >= 0.2 && f.scale <= 1.0) {
       result->converged = 1;
       break;
@@ -373,11 +425,14 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       break;
     }
     const double gain = status == GPC_OK ? f.there.elbo - f.here.elbo : -INFINITY;
-    if (status == GPC_OK && (gain > 0.0 || forced)) {
+    /* a forced step may go down, but about as far as it said, if shorter ones can */
+    const int expected = gain > promise - LITTLE || refused >= MOST_REFUSED / 2;
+    if (status == GPC_OK && (gain > 0.0 || (forced && expected))) {
       refused = 0;
       accept(&f, forced ? 1.0 : gain / promise, step);
     } else {
-      if (promise < 10.0 * settings->tol) { /* no more to be had than rounding */
+      if (!forced &&
+          promise < 10.0 * settings->tol) { /* no more to be had than rounding */
         result->converged = 1;
         break;
       }

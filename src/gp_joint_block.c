@@ -1,5 +1,6 @@
 /* gp_joint_block.c: see gp_joint_block.h. */
 #include "gp_joint_block.h"
+#include "class_powers.h"
 #include "linalg.h"
 #include "simd.h"
 #include "tilt.h"
@@ -50,6 +51,8 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->u12 = t->w12 + STENCIL * k;
   t->hpacked = room(joint, 15, pairs * packed);
   t->half = room(joint, 3, g * g);
+  t->effect = room(joint, 23, e + r * r);
+  t->block = t->effect + e;
 }
 
 /* What S is to rows. */
@@ -60,11 +63,14 @@ static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
   double *to = t->pairs, *own = t->own;
   for (size_t a = 0; a < k; a++)
     for (size_t b = 0; b <= a; b++) {
-      const double *block = s + m + a * r + q * (m + b * r);
+      double *block = t->block;
+      for (size_t j = 0; j < r; j++)
+        memcpy(block + r * j, s + m + a * r + q * (m + b * r + j), r * sizeof(double));
+      gpc_powers_apply_block(&joint->features, a, b, r, block);
       for (size_t i = 0; i < r; i++) {
         for (size_t j = 0; j < i; j++)
-          *to++ = block[i + q * j] + block[j + q * i];
-        *to++ = block[i + q * i];
+          *to++ = block[i + r * j] + block[j + r * i];
+        *to++ = block[i + r * i];
       }
       if (a == b) {
         memcpy(own, to - triangle(r), triangle(r) * sizeof(double));
@@ -77,6 +83,9 @@ static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
       memcpy(v, s + q * (m + l * r + i), m * sizeof(double));
       gpc_solve_rows(1, m, chol, v);
     }
+  for (size_t l = 0; l < k; l++)
+    for (size_t i = 0; i < m; i++)
+      gpc_powers_apply(&joint->features, l, m * k, t->cross + i + m * l);
 }
 
 void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
@@ -88,6 +97,9 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
   t->rho = rho;
   for (size_t j = 0; j < g; j++)
     t->sd[j] = sqrt(gpc_dot(m, au + m * j, au + m * j) + rho[j]);
+  memcpy(t->effect, point->effect, joint->e * sizeof(double));
+  for (size_t j = 0; j < k; j++)
+    gpc_powers_apply(&joint->features, j, 1, t->effect + joint->features.r * j);
   if (point->has_effects)
     set_covariance(joint, point, chol, t);
   memset(t->hpacked, 0, triangle(k) * triangle(joint->features.r) * sizeof(double));
@@ -95,8 +107,8 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
 }
 
 /* Scores, stencils, features and phi of the rows first .. first + rows. */
-static void read_rows(const gpc_joint *joint, const gpc_joint_point *point, size_t first,
-                      size_t rows, const double *psi, gpc_joint_block *t) {
+static void read_rows(const gpc_joint *joint, size_t first, size_t rows,
+                      const double *psi, gpc_joint_block *t) {
   const gpc_gp_data *data = joint->data;
   const size_t k = data->k, r = joint->features.r;
   for (size_t i = 0; i < rows; i++) {
@@ -108,7 +120,7 @@ static void read_rows(const gpc_joint *joint, const gpc_joint_point *point, size
       for (size_t b = 0; b <= a; b++)
         *to++ = x[a] * x[b];
   }
-  gpc_gemm(1, 0, k, rows, r, 1.0, point->effect, t->x, 0.0, t->phi);
+  gpc_gemm(1, 0, k, rows, r, 1.0, t->effect, t->x, 0.0, t->phi);
   for (size_t j = 0; j < k; j++) {
     double tau[ROWS];
     int *at = t->first + j * ROWS;
@@ -336,7 +348,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   const size_t packed = triangle(r), pairs = triangle(k), e = joint->e;
   const int effects = point->has_effects;
   size_t total = 0;
-  read_rows(joint, point, first, rows, pass->psi, t);
+  read_rows(joint, first, rows, pass->psi, t);
   if (effects)
     gpc_gemm(1, 0, k, rows, packed, 1.0, t->own, t->packed, 0.0, t->open);
   for (size_t i = 0; i < rows; i++) {
@@ -394,6 +406,7 @@ void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
   const size_t k = joint->data->k, r = joint->features.r, e = joint->e;
   const size_t g = joint->nodes->g;
   const double *from = t->hpacked;
+  const gpc_features *f = &joint->features;
   for (size_t a = 0; a < k; a++)
     for (size_t b = 0; b <= a; b++)
       for (size_t i = 0; i < r; i++)
@@ -404,6 +417,13 @@ void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
           pass->hee[b * r + i + e * (a * r + j)] = h;
           pass->hee[b * r + j + e * (a * r + i)] = h;
         }
+  for (size_t a = 0; a < k; a++) { /* from e to c */
+    gpc_powers_transpose(f, a, 1, pass->ge + a * r);
+    for (size_t i = 0; i < g; i++)
+      gpc_powers_transpose(f, a, g, pass->hce + i + g * a * r);
+    for (size_t b = 0; b < k; b++)
+      gpc_powers_transpose_block(f, a, b, e, pass->hee + a * r + e * b * r);
+  }
   for (size_t j = 0; j < g; j++)
     for (size_t i = 0; i <= j; i++) {
       const double both = t->half[i + g * j] + t->half[j + g * i];

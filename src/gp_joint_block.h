@@ -22,6 +22,8 @@ typedef struct {
   double *pairs; /* [packed x pairs] S_ee, so that C_kl = column of it times packed(x x')
                   */
   double *own;   /* [packed x k] those of a class with itself */
+  double *effect,
+      *block; /* [e] coefficients of the features; [r x r] of a pair of classes */
   /* of the rows of a block: */
   double *x;       /* [r x rows] */
   double *packed;  /* [packed x rows] x_i x_j */

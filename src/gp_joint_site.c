@@ -1,5 +1,6 @@
 /* gp_joint_site.c: see gp_joint_site.h. */
 #include "gp_joint_site.h"
+#include "class_powers.h"
 #include "gp_stream.h"
 #include "linalg.h"
 
@@ -170,6 +171,9 @@ gpc_status gpc_joint_site_freeze(gpc_joint *joint, const gpc_joint_point *point,
   }
   memcpy(b + p, pass->ge, e * sizeof(double));
   count_rows(joint, pass->pi, &c);
+  for (size_t a = 0; a < k; a++)
+    for (size_t i = 0; i < p; i++)
+      gpc_powers_transpose(&joint->features, a, q, h + i + q * (p + a * c.r));
   if (joint->site)
     carry(joint, joint->site, &c);
   for (size_t j = 0; j < e; j++) /* both in the pass already */

@@ -16,7 +16,7 @@
 #define GPC_SITE_KNOTS 28 /* over the bulk of the scores, at first */
 #define GPC_SITE_MOST 40  /* at all */
 #define GPC_SITE_EFFECTS                                                                 \
-  400 /* effects of the classes at the most (gp_joint_site.h): what is
+  420 /* effects of the classes at the most (gp_joint_site.h): what is
                                 kept grows with their square */
 
 struct gpc_site {

@@ -26,7 +26,7 @@ def predict(fit, z): # fit = json.load(open(file)), z = the scores of a row: its
         x = [max(v, f["floor"]) if f["mean"] == "log" else log(max(v, f["floor"])) for v in p] if f["floor"] else z
         if f["center"]: mean = sum(x) / K; x = [t - mean for t in x]
         v, steep = [min(max(t, f["limits"][0]), f["limits"][1]) for t in x] if "limits" in f else x, f.get("steep", 0)
-        effects = {"linear": v, "softmax": softmax([steep * t for t in v]), "even": [2 * log(cosh(steep * (v[1] - v[0]) / 2))]}
+        effects = {"linear": v, "softmax": softmax([steep * t for t in v]), "level": [lse([steep * t for t in v])], "even": [2 * log(cosh(steep * (v[1] - v[0]) / 2))]}
         return softmax([latent(f, k, t, effects) for k, t in enumerate(x)])
     s = [z[k] - lse(z[:k] + z[k+1:]) if logits else log(q / (1 - q)) if 0 < q < 1 else inf * (q - 0.5) for k, q in enumerate(p)]
     v = [one_map(f, j if K > 2 else 0, p[j], s[j]) for j in (range(K) if K > 2 else [1])]

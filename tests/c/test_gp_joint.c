@@ -1,5 +1,6 @@
 /* Class effects: features, the tilted bound against quadrature, a pass against the
  * definition and against differences, the surrogate's gradient, and a fit. */
+#include "class_powers.h"
 #include "cmemory.h"
 #include "ctest.h"
 #include "gp_effects.h"
@@ -25,10 +26,11 @@ static double *got(size_t n) { return gpc_get_doubles(&cmemory, n); }
 /* Features --------------------------------------------------------------------------- */
 
 static void test_features(void) {
-  const int all[GPC_BLOCKS] = {1, 1, 1};
+  const int all[GPC_BLOCKS] = {1, 1, 1, 1};
   gpc_features f = gpc_features_make(4, all, 2.0, 0.5, -3.0, 5.0);
-  CHECK(f.r == 7 && f.first[GPC_MATRIX] == 1 && f.count[GPC_SOFTMAX] == 3);
-  double z[4] = {1.0, -2.0, 0.5, 0.5}, copy[4], work[4], x[7], sum = 0.0;
+  CHECK(f.r == 8 && f.first[GPC_MATRIX] == 1 && f.count[GPC_SOFTMAX] == 3);
+  CHECK(f.first[GPC_POWER] == 7 && f.count[GPC_POWER] == 1);
+  double z[4] = {1.0, -2.0, 0.5, 0.5}, copy[4], work[4], x[8], sum = 0.0;
   memcpy(copy, z, sizeof z);
   gpc_features_row(&f, copy, work, x);
   CHECK(x[0] == 1.0);
@@ -36,10 +38,27 @@ static void test_features(void) {
     sum += x[i] * x[i];
   CHECK_REL(sum, (1.0 + 4.0 + 0.5) / 4.0, 1e-14);
   CHECK_REL(x[1], (-2.0 - 1.0) / sqrt(2.0) / 2.0, 1e-14);
-  CHECK(gpc_features_block(&f, 0) == GPC_OFFSET && gpc_features_block(&f, 3) == GPC_MATRIX);
-  CHECK(gpc_features_block(&f, 4) == GPC_SOFTMAX);
+  CHECK(gpc_features_block(&f, 0) == GPC_OFFSET &&
+        gpc_features_block(&f, 3) == GPC_MATRIX);
+  CHECK(gpc_features_block(&f, 4) == GPC_SOFTMAX &&
+        gpc_features_block(&f, 7) == GPC_POWER);
+  double total = 0.0;
+  for (int i = 0; i < 4; i++)
+    total += exp(0.5 * z[i]);
+  CHECK_REL(x[7], -log(total), 1e-14);
+  for (size_t k = 0; k < 4; k++) { /* a power of 1 is log p of its class */
+    double c[8] = {0};
+    c[7] = 1.0;
+    gpc_powers_apply(&f, k, 1, c);
+    sum = 0.0;
+    for (int i = 0; i < 8; i++)
+      sum += c[i] * x[i];
+    CHECK_REL(sum, 0.5 * z[k] - log(total), 1e-13);
+  }
+  const int bare[GPC_BLOCKS] = {1, 0, 0, 1}; /* no powers without a matrix */
+  CHECK(gpc_features_make(4, bare, 2.0, 0.5, -3.0, 5.0).r == 1);
   /* scores beyond what was seen are held there */
-  double far[4] = {9.0, -3.0, -3.0, -3.0}, held[4] = {5.0, -3.0, -3.0, -3.0}, y[7];
+  double far[4] = {9.0, -3.0, -3.0, -3.0}, held[4] = {5.0, -3.0, -3.0, -3.0}, y[8];
   for (int i = 0; i < 4; i++)
     held[i] -= -1.0;
   gpc_features wide = f;
@@ -47,7 +66,7 @@ static void test_features(void) {
   wide.high = 1e9;
   gpc_features_row(&f, far, work, x);
   gpc_features_row(&wide, held, work, y);
-  for (int i = 0; i < 7; i++)
+  for (int i = 0; i < 8; i++)
     CHECK_NEAR(x[i], y[i], 1e-14);
   gpc_features two = gpc_features_make(2, all, 1.0, 1.5, -9.0, 9.0);
   double d[2] = {-1.0, 1.0}, minus[2] = {1.0, -1.0};
@@ -127,7 +146,7 @@ static void make_problem(size_t k, problem *p) {
                           .label = p->label,
                           .w = p->w,
                           .threads = 1};
-  const int wanted[GPC_BLOCKS] = {1, 1, 1};
+  const int wanted[GPC_BLOCKS] = {1, 1, 1, 1};
   const gpc_gp_range range = {
       .lowest = -8.0, .highest = 8.0, .bulk_low = -8.0, .bulk_high = 8.0};
   p->joint = (gpc_joint){.data = &p->data,
@@ -138,9 +157,9 @@ static void make_problem(size_t k, problem *p) {
                          .slope_free = 1,
                          .slope_low = 1e-3,
                          .slope_high = 100.0,
-                         .tau_centre = {0.3, 0.1, 0.3},
+                         .tau_centre = {0.3, 0.1, 0.3, 0.05},
                          .tau_sd = 1.0,
-                         .tau_free = {1, 1, 1}};
+                         .tau_free = {1, 1, 1, 1}};
   CHECK(gpc_ruler_lay(&p->data, &p->joint.prior, &range, 0, &cmemory, &p->ruler));
   p->joint.nodes = gpc_ruler_nodes(&p->ruler, 4.0 / 8.0);
   p->joint.e = k * p->joint.features.r;
@@ -159,6 +178,7 @@ static void make_problem(size_t k, problem *p) {
   p->point.tau[0] = 0.5;
   p->point.tau[1] = 0.2;
   p->point.tau[2] = 0.4;
+  p->point.tau[3] = 0.15;
   for (size_t i = 0; i < p->joint.e; i++)
     p->point.effect[i] = 0.2 * normal();
   const size_t q = p->joint.q; /* S = 0.1 I + a random low-rank part */
@@ -171,15 +191,21 @@ static void make_problem(size_t k, problem *p) {
   p->point.has_effects = 1;
 }
 
+/* log p_j of the temperature-scaled scores, held and centred as features are. */
+static double log_probability(const gpc_features *f, const double *z, size_t j) {
+  double sum = 0.0;
+  for (size_t i = 0; i < f->k; i++)
+    sum += exp(f->slope * z[i]);
+  return f->slope * z[j] - log(sum);
+}
+
 /* F by the definition: every row's design matrix, C = X S X' + diag(rho), its tilt. */
 static double slow_fit(problem *p) {
   const size_t k = p->data.k, r = p->joint.features.r, q = p->joint.q;
   double *x = got(k * q), *xs = got(k * q), *c = got(k * k), z[4], work[4], f[16];
   double a[4 * M], rho[4], phi[4], pi[4], sum = 0.0;
-  gpc_basis basis = {.m = M,
-                     .w = p->point.at.inducing,
-                     .hyper = p->point.at.hyper,
-                     .chol = got(M * M)};
+  gpc_basis basis = {
+      .m = M, .w = p->point.at.inducing, .hyper = p->point.at.hyper, .chol = got(M * M)};
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
   for (size_t i = 0; i < N; i++) {
     for (size_t j = 0; j < k; j++)
@@ -196,8 +222,10 @@ static double slow_fit(problem *p) {
         phi[j] += a[j + k * s] * p->point.at.q_mean[s];
       }
       for (size_t s = 0; s < r; s++) {
-        x[j + k * (M + j * r + s)] = f[s];
-        phi[j] += f[s] * p->point.effect[j * r + s];
+        const int power = gpc_features_block(&p->joint.features, s) == GPC_POWER;
+        const double own = power ? log_probability(&p->joint.features, copy, j) : f[s];
+        x[j + k * (M + j * r + s)] = own;
+        phi[j] += own * p->point.effect[j * r + s];
       }
       pi[j] = 1.0 / (double)k;
     }
@@ -250,7 +278,8 @@ static void test_pass(int sharp) {
     /* in S: dF/dS = -1/2 H, for entries of m, of e and between them */
     gpc_symm(g, M, p->pass.hcc, a, ha);
     gpc_gemm(1, 0, M, M, g, 1.0, a, ha, 0.0, hm);
-    const size_t entries[][2] = {{1, 1}, {2, 4}, {M, M}, {M + 1, M + e - 1}, {3, M + 2}, {0, M + e - 1}};
+    const size_t entries[][2] = {{1, 1},     {2, 4},        {M, M}, {M + 1, M + e - 1},
+                                 {3, M + 2}, {0, M + e - 1}};
     for (size_t t = 0; t < 6; t++) {
       const size_t i = entries[t][0], j = entries[t][1];
       double want = i < M && j < M ? hm[i + M * j]
@@ -303,8 +332,8 @@ static void test_surrogate(void) {
                                  .share = 0.4,
                                  .solution = gpc_joint_begin(&p->joint)};
       const size_t dim = gpc_joint_dim(&p->joint);
-      CHECK(dim == (k == 2 ? 4 : 5));
-      double h[5], g[5], value, up, down;
+      CHECK(dim == (k == 2 ? 4 : 6));
+      double h[6], g[6], value, up, down;
       gpc_joint_get_h(&p->joint, &p->point, h);
       h[2] += 0.4;
       CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
@@ -328,7 +357,7 @@ static void test_fixed_point(void) {
   problem *p = cmemory_get(NULL, sizeof *p);
   make_problem(3, p);
   gpc_joint_point to;
-  double h[5], value;
+  double h[6], value;
   gpc_joint_point_get(&p->joint, &to);
   gpc_joint_get_h(&p->joint, &p->point, h);
   struct gpc_joint_solution *solution = gpc_joint_begin(&p->joint);
@@ -368,7 +397,7 @@ static void test_reduced(void) {
                                .to = &to,
                                .mean_scale = 1.0,
                                .solution = gpc_joint_begin(&p->joint)};
-    double h[5], value, again;
+    double h[6], value, again;
     gpc_joint_get_h(&p->joint, &p->point, h);
     h[0] += 0.5;
     h[1] -= 0.3;
@@ -378,7 +407,8 @@ static void test_reduced(void) {
     gpc_joint_reduced_room room;
     gpc_joint_reduced_get(&p->joint, &reduced);
     gpc_joint_reduced_room_get(&p->joint, &room);
-    CHECK(gpc_joint_reduce(&p->joint, &p->pass, &p->point, got(e * e), &reduced) == GPC_OK);
+    CHECK(gpc_joint_reduce(&p->joint, &p->pass, &p->point, got(e * e), &reduced) ==
+          GPC_OK);
     gpc_joint_point_copy(&p->joint, &p->point, &other);
     other.at.hyper = to.at.hyper;
     CHECK(gpc_joint_reduced_solve(&reduced, 1, &room, &other, &again) == GPC_OK);

@@ -11,7 +11,27 @@ oracle_effect_features <- function(fit, z) {
   has <- fit$effects$count > 0
   c(if (has[1]) 1,
     if (has[2]) if (k == 2) log(1 + exp(d)) + log(1 + exp(-d)) - 2 * log(2) else drop(t(helmert) %*% z) / s[["rms"]],
-    if (has[3]) drop(t(helmert) %*% oracle_soft(s[["slope"]] * z)))
+    if (has[3]) drop(t(helmert) %*% oracle_soft(s[["slope"]] * z)),
+    if (has[4]) -log(sum(exp(s[["slope"]] * z))))
+}
+
+# From coefficients of the features, class after class, to the parameters of the model, a matrix: what a unit of a class's power adds
+# to the coefficients is found by regression of log p on the features
+oracle_effect_free <- function(fit) {
+  k <- ncol(fit$effects$effect)
+  r <- nrow(fit$effects$effect)
+  out <- diag(k * r)
+  if (fit$effects$count[4] == 0) return(out)
+  scale <- fit$effects$scale
+  z <- with_seed(1, matrix(stats::runif(6 * r * k, -1, 1) * min(abs(scale[c("low", "high")])) / 2, ncol = k))
+  z <- z - rowMeans(z)
+  x <- t(apply(z, 1, oracle_effect_features, fit = fit))
+  for (j in seq_len(k)) {
+    at <- (j - 1) * r + seq_len(r)
+    log_p <- apply(z, 1, function(z) log(oracle_soft(scale[["slope"]] * z)[j]))
+    out[at, max(at)] <- qr.solve(x, log_p) # the power is the last
+  }
+  solve(out)
 }
 
 # The covariance of (v, slope, effects) from its lower triangle

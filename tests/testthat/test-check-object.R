@@ -188,3 +188,21 @@ test_that("class_effects = \"none\" gives the fits of version 0.1, whose objects
     expect_s3_class(autoplot(old$fits[[name]]), "ggplot")
   }
 })
+
+test_that("fits with three blocks of effects keep their predictions, and take new rows", {
+  old <- readRDS(test_path("fixtures", "format-4.rds"))
+  for (name in names(old$fits)) {
+    fit <- old$fits[[name]]
+    new <- old$new[[name]]$scores
+    expect_identical(fit$format, 4L)
+    expect_length(fit$effects$count, 3)
+    expect_equal(predict(fit, new), old$probs[[name]], tolerance = 1e-8)
+    expect_equal(predict(fit, new, approx = "mean"), old$means[[name]], tolerance = 1e-10)
+    expect_equal(with_seed(1, predict(fit, new, type = "interval")), old$ends[[name]], tolerance = 1e-8)
+    expect_output(print(summary(fit)), "Class effects")
+    expect_false(any(grepl("power", names(coef(fit)))))
+  }
+  again <- suppressWarnings(update(old$fits$few, old$new$few$scores, old$new$few$labels))
+  expect_equal(predict(again, old$new$few$scores), old$updated, tolerance = 1e-5)
+  expect_identical(again$effects$count[4], 0L)
+})

@@ -126,6 +126,8 @@ test_that("tidy() gives offsets and matrices in the units of the scores, centred
   b <- pick("offset")
   w <- matrix(pick("matrix"), 3)
   soft <- matrix(pick("softmax"), 3)
+  power <- unname(pick("power"))
+  expect_length(power, 3)
   expect_equal(sum(b), 0, tolerance = 1e-10)
   expect_equal(colSums(w), rep(0, 3), tolerance = 1e-10)
   # they are what the rows get beside the process
@@ -135,7 +137,8 @@ test_that("tidy() gives offsets and matrices in the units of the scores, centred
     process <- oracle_row(z, fit$inducing, fit$q_mean, fit$q_cov, fit$hyper)$phi
     own <- row$phi - process
     p <- oracle_soft(fit$effects$scale[["slope"]] * z)
-    expect_equal(unname(b) + drop(w %*% z) + drop(soft %*% p), own - mean(own), tolerance = 1e-8)
+    powers <- power * log(p)
+    expect_equal(unname(b) + drop(w %*% z) + drop(soft %*% p) + powers - mean(powers), own - mean(own), tolerance = 1e-8)
   }
   # the classes are mixed up as they were made to be
   expect_gt(w[1, 2], 2 * tidy(fit)$std.error[match("matrix[1, 2]", tidy(fit)$term)])
@@ -144,9 +147,11 @@ test_that("tidy() gives offsets and matrices in the units of the scores, centred
 
 test_that("their standard deviations are those of the posterior", {
   fit <- three$fit
-  cov <- oracle_effect_cov(fit)
-  r <- nrow(fit$effects$effect)
   own <- length(fit$inducing) + fit$effects$slopes
+  free <- diag(own + length(fit$effects$effect))
+  free[-seq_len(own), -seq_len(own)] <- oracle_effect_free(fit)
+  cov <- free %*% oracle_effect_cov(fit) %*% t(free)
+  r <- nrow(fit$effects$effect)
   helmert <- cbind(c(-1, 1, 0) / sqrt(2), c(-1, -1, 2) / sqrt(6))
   table <- tidy(fit)
   error <- function(term) table$std.error[match(term, table$term)]
@@ -155,6 +160,7 @@ test_that("their standard deviations are those of the posterior", {
     weight <- numeric(ncol(cov)) # offset k less the mean of all
     weight[own + (0:2) * r + 1] <- even[k, ]
     expect_equal(error(paste0("offset[", k, "]")), sqrt(drop(weight %*% cov %*% weight)), tolerance = 1e-8)
+    expect_equal(error(paste0("power[", k, "]")), sqrt(cov[own + k * r, own + k * r]), tolerance = 1e-8)
     for (j in 1:3) {
       weight <- numeric(ncol(cov))
       for (l in 1:3) weight[own + (l - 1) * r + 2:3] <- even[k, l] * helmert[j, ] / fit$effects$scale[["rms"]]

@@ -34,16 +34,16 @@ typedef struct {
   double *effects; /* [r x k] */
   /* of ROWS rows: */
   double *z, *features, *packed, *open, *phi; /* [rows x k, r, packed, k, k] */
-  double *cee, *smx; /* [rows x pairs], [(x k) x rows] where most pairs are needed */
-  int dense;         /* are they? */
-  double *at;              /* [columns x k] of the table, row after row */
-  double *f, *s, *var;     /* [k] row after row; var: of the active classes */
-  size_t *active, *heavy;  /* [k] row after row; the heavy ones by their place in active */
+  double *cee, *smx;      /* [rows x pairs], [(x k) x rows] where most pairs are needed */
+  int dense;              /* are they? */
+  double *at;             /* [columns x k] of the table, row after row */
+  double *f, *s, *var;    /* [k] row after row; var: of the active classes */
+  size_t *active, *heavy; /* [k] row after row; the heavy ones by their place in active */
   size_t *count, *heavies; /* [rows] how many there are */
   /* of one row: */
   double *row, *work, *one, *products, *out; /* [k], [k], [r], [packed], [k] */
   size_t *place;                             /* [k] of an active class in heavy */
-  double *au, *se;                           /* [step x k] U'a + s and s, s = U^-1 S_xe x */
+  double *au, *se;                      /* [step x k] U'a + s and s, s = U^-1 S_xe x */
   double *c, *fa, *sa, *pa, *da, *diag; /* [k x k], [k]: of the active classes */
 } predictor;
 

@@ -18,7 +18,7 @@
 
 #define ROWS 32 /* rows worked on together */
 #define LEAST_SHARED                                                                     \
-  1e-7             /* variance of a class's effects by a direction of the process */
+  1e-7 /* variance of a class's effects by a direction of the process */
 #define PAIRS                                                                            \
   128 /* of points to integrate over; with half as many errors are ten times as large */
 

@@ -25,7 +25,7 @@
 #define WIDE 0.25  /* mean of D in a row ... */
 #define WIDE_CLASS 4.0 /* ... or D of a class, which may then win now and then: */
 #define LIGHT_WIDE 1e-4
-#define MOST_OPEN 60.0   /* of the variance that this takes for possible */
+#define MOST_OPEN 60.0 /* of the variance that this takes for possible */
 
 size_t gpc_joint_softmax_heavy(size_t k, const double *s, const double *d, double mean,
                                size_t *which) {

@@ -1,6 +1,7 @@
 /* r_gp_effects.c: .Call layer of predictions with class effects (gp_joint_predict.h). For
  * `fit` and `at` see r_gp_unpack.h, for fit$effects r_gp_effects.h. */
 #include "r_gp_effects.h"
+#include "gp_joint_brief.h"
 #include "gp_offsets.h"
 #include "select.h"
 
@@ -39,6 +40,38 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
       cov[i + size * j] = cov[j + size * i] = *packed++;
   out.cov = cov;
   return out;
+}
+
+/* The short form of a covariance of (m, slope, effects): list of cov, cross, own and common
+ * as r_gp_effects.h has them, or NULL where it does not serve. cov: lower triangle, by columns; x:
+ * how many numbers come before the effects of k classes; weight [r]: mean squares of the
+ * features; alike: gp_joint_brief.h. */
+SEXP r_effects_short(SEXP cov, SEXP before, SEXP classes, SEXP weight, SEXP alike) {
+  const size_t x = (size_t)r_count(before, "before");
+  const size_t k = (size_t)r_count(classes, "classes"), r = (size_t)XLENGTH(weight);
+  const size_t e = k * r, size = x + e, block = r * (r + 1) / 2;
+  const double *packed = r_doubles(cov, "cov", (R_xlen_t)(size * (size + 1) / 2));
+  if (k < 2 || x < 1)
+    Rf_error("internal error: there is no short form without classes");
+  static const char *names[] = {"cov", "cross", "own", "common", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  SET_VECTOR_ELT(out, 0, Rf_allocVector(REALSXP, (R_xlen_t)(x * (x + 1) / 2)));
+  SET_VECTOR_ELT(out, 1, r_new_matrix(x, e));
+  SET_VECTOR_ELT(out, 2, r_new_matrix(block, k));
+  SET_VECTOR_ELT(out, 3, Rf_allocVector(REALSXP, (R_xlen_t)block));
+  const gpc_status status = gpc_joint_brief(
+      x, k, r, packed, r_doubles(weight, "weight", -1), r_number(alike, "alike"),
+      &r_memory, REAL(VECTOR_ELT(out, 2)), REAL(VECTOR_ELT(out, 3)));
+  double *own = REAL(VECTOR_ELT(out, 0)), *cross = REAL(VECTOR_ELT(out, 1));
+  for (size_t j = 0; j < x; j++) {
+    memcpy(own, packed, (x - j) * sizeof(double));
+    for (size_t i = 0; i < e; i++)
+      cross[j + x * i] = packed[x - j + i];
+    own += x - j;
+    packed += size - j;
+  }
+  UNPROTECT(1);
+  return status == GPC_OK ? out : R_NilValue;
 }
 
 /* All routines return NULL if the covariance of the effects is not positive definite. */

@@ -53,8 +53,7 @@ static double error_of(const double *phi, double scale, size_t *heavies, int *na
   for (size_t h = 0; h < *heavies; h++)
     for (int i = 0; i < K; i++) {
       const size_t j = heavy[h];
-      g[(size_t)i + K * h] =
-          b[i][0] * b[j][0] + b[i][1] * b[j][1] - cs[i] - cs[j] + all;
+      g[(size_t)i + K * h] = b[i][0] * b[j][0] + b[i][1] * b[j][1] - cs[i] - cs[j] + all;
     }
   const gpc_joint_row row = {.k = K,
                              .heavy = *heavies,
@@ -82,7 +81,7 @@ int main(void) {
   int narrow;
   CHECK(error_of(even, 0.1, &heavy, &narrow) < 1e-4 && narrow);
   CHECK(error_of(even, 0.3, &heavy, &narrow) < 1e-4 && !narrow && heavy == K); /* (24a) */
-  CHECK(error_of(even, 2.0, &heavy, &narrow) < 3e-3 && heavy == K);            /* points */
+  CHECK(error_of(even, 2.0, &heavy, &narrow) < 3e-3 && heavy == K); /* points */
   CHECK(error_of(two, 1.0, &heavy, &narrow) < 2e-4 && !narrow && heavy == 2);
   CHECK(error_of(one, 0.7, &heavy, &narrow) < 1e-4 && heavy < K);
   return CTEST_END();

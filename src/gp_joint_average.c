@@ -132,10 +132,12 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
   gpc_params_copy(&t->at[from].at, &t->point.at);
   t->point.at.hyper.s2 = s2;
   t->point.at.hyper.l = l;
-  gpc_status status = solve(t, from, to >= 0, &elbo);
+  gpc_status status = solve(t, from, 0, &elbo);
   if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least && !near(t, from)) {
     *passed = 1;
-    status = pass_there(t, to);
+    status = solve(t, from, 1, &elbo); /* with S, which a pass needs */
+    if (status == GPC_OK)
+      status = pass_there(t, to);
     memcpy(t->var[to], t->var_here, joint->nodes->g * sizeof(double));
     from = to;
     if (status == GPC_OK)

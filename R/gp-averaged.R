@@ -14,10 +14,9 @@ gp_averaged_part <- function(fit) {
   out <- list(hyper = hyper, q_mean = part$q_mean, q_cov = part$q_cov, slope_sd = gp_slope_sd(part$slope_var, hyper),
     slope_cross = part$slope_cross, passes = part$passes)
   if (is.null(part$effect)) return(out)
-  cov <- matrix(part$cov, sqrt(length(part$cov)))
   effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
   effects$effect[] <- part$effect
-  effects$cov <- cov[lower.tri(cov, TRUE)]
+  effects$cov <- part$cov
   c(out, list(effects = effects_short(effects, length(part$q_mean))))
 }
 

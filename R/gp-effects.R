@@ -57,19 +57,12 @@ gp_with_effects <- function(fit, data, blocks) {
   classes <- length(data$classes)
   m <- length(effects$q_mean)
   shared <- fit$elbo
-  cov <- matrix(effects$cov, sqrt(length(effects$cov)))
-  own <- seq_len(m)
   fit$hyper <- effects$hyper
   fit["averaged"] <- list(effects$averaged)
   fit$inducing <- effects$inducing
   fit$q_mean <- effects$q_mean
-  fit$q_cov <- cov[own, own]
-  if (effects$slopes == 1) {
-    cross <- cov[own, m + 1] / cov[m + 1, m + 1]
-    fit$q_cov <- fit$q_cov - outer(cross, cov[own, m + 1])
-    fit$slope_var <- cov[m + 1, m + 1]
-    fit$slope_cross <- cross
-  }
+  fit$q_cov <- effects$q_cov
+  if (effects$slopes == 1) fit[c("slope_var", "slope_cross")] <- effects[c("slope_var", "slope_cross")]
   fit$elbo <- effects$elbo
   fit$class_effects <- if (any(effects$count[-1] > 0)) "matrix" else "offset"
   fit$effects <- list(
@@ -78,7 +71,7 @@ gp_with_effects <- function(fit, data, blocks) {
     scale = stats::setNames(effects$scale, c("rms", "slope", "low", "high")), count = effects$count,
     slopes = effects$slopes,
     effect = matrix(effects$effect, ncol = classes, dimnames = list(NULL, data$classes)),
-    cov = cov[lower.tri(cov, TRUE)]
+    cov = effects$cov
   )
   fit$effects <- effects_short(fit$effects, m)
   fit
@@ -263,42 +256,13 @@ short_classes <- 8L # with fewer it saves nothing
 
 #' Effects with the short form of their covariance, if it serves
 #'
-#' With (v, slope) = x and effects e_k of the classes, Cov(e) = C'S^-1 C + E, S = Var(x), C = Cov(x, e). E keeps its
-#' blocks E_kk; E_kl becomes the mean of all pairs, which cancels in the differences of a row's latent values.
+#' src/gp_joint_brief.h says what it is.
 #' @param m number of inducing inputs.
 #' @noRd
 effects_short <- function(effects, m) {
   k <- ncol(effects$effect)
-  r <- nrow(effects$effect)
   if (k < short_classes) return(effects)
-  cov <- effects_cov(effects)
-  x <- seq_len(m + effects$slopes)
-  rest <- cov[-x, -x] - crossprod(backsolve(chol(cov[x, x]), cov[x, -x], transpose = TRUE))
-  blocks <- matrix(seq_len(k * r), r)
-  own <- array(vapply(seq_len(k), function(a) rest[blocks[, a], blocks[, a]], matrix(0, r, r)), c(r, r, k))
-  sums <- rowsum(t(rowsum(rest, rep(seq_len(r), k))), rep(seq_len(r), k))
-  common <- (sums - rowSums(own, dims = 2)) / (k * (k - 1))
-  common <- (common + t(common)) / 2
-  if (effects_pairs(effects, rest, common) > alike_pairs) return(effects)
-  lower <- lower.tri(common, TRUE)
-  short <- c(effects[names(effects) != "cov"], list(
-    cov = cov[x, x][lower.tri(cov[x, x], TRUE)], cross = unname(cov[x, -x]),
-    own = matrix(own[rep(lower, k)], ncol = k), common = common[lower]))
-  if (inherits(try(chol(effects_cov(short)), silent = TRUE), "try-error")) effects else short
-}
-
-#' By how much a pair of classes differs from the mean of all pairs, at the most: a variance
-#' @noRd
-effects_pairs <- function(effects, rest, common) {
-  k <- ncol(effects$effect)
-  r <- nrow(effects$effect)
   size <- rep(c(1, 1, 1 / k, 1), effects$count) # mean squares of the features, with log-probabilities for powers
-  free <- function(cov) effect_free(effects, t(effect_free(effects, cov)))
-  differ <- free(rest - kronecker(matrix(1, k, k), common))
-  at <- seq_len(r)
-  worst <- 0
-  for (a in seq_len(k)[-1]) for (b in seq_len(a - 1)) {
-    worst <- max(worst, sum(size * abs(differ[cbind(at + (a - 1) * r, at + (b - 1) * r)])))
-  }
-  worst
+  short <- .Call(C_effects_short, effects, k, as.integer(m + effects$slopes), size, alike_pairs)
+  if (is.null(short)) effects else c(effects[names(effects) != "cov"], short)
 }

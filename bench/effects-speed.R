@@ -48,16 +48,17 @@ measure <- function(what, d, rounds) {
   limit <- c(if (paid) 10 else 3, if (k > 30) 1.5 else 3)
   got <- c(ratio(fits, "default"), ratio(predicts, "default"))
   data.frame(what = what, classes = k, chosen = a$class_effects, `worth (nats)` = round(worth, 1),
-    fit = round(got[1], 1), `at most` = limit[1], met = if (got[1] <= limit[1]) "yes" else "NO",
+    passes = paste(a$passes, "+", c(a$averaged$passes, 0)[1]), fit = round(got[1], 1), `at most` = limit[1], met = if (got[1] <= limit[1]) "yes" else "NO",
     predict = round(got[2], 1), `at most ` = limit[2], `met ` = if (got[2] <= limit[2]) "yes" else "NO",
     `kB of the fit` = round(length(serialize(a, NULL)) / 1000), check.names = FALSE)
 }
 
-# Most memory of a fit beyond what was there before, in sizes of the scores.
-memory_of <- function(d) {
+# Most memory of a fit beyond what was there before, in sizes of the scores: what R had not collected at that time is
+# in it.
+memory_of <- function(d, fit) {
   gc(reset = TRUE)
   before <- gc()[2, 2]
-  default(d)
+  fit(d)
   (gc()[2, 6] - before) / (8 * length(d$scores) / 2^20)
 }
 
@@ -81,7 +82,8 @@ sizes <- c(2000, 8000, 32000)
 growth <- lapply(sizes, function(n) simulated(n, 10, TRUE))
 seconds <- time_in_turns(stats::setNames(lapply(growth, function(d) function() default(d)), sizes), 3)
 slope <- stats::coef(stats::lm(log(apply(seconds, 2, min)) ~ log(sizes)))[[2]]
-space <- vapply(growth, memory_of, 0)
+space <- vapply(growth, memory_of, 0, fit = default)
+space_none <- vapply(growth, memory_of, 0, fit = none)
 
 d <- growth[[1]]
 fit <- default(d)
@@ -93,10 +95,12 @@ same <- c(fit = identical(unclass(fit)[kept], unclass(two)[kept]),
 write_report("effects-speed", "What class effects cost", c(
   paste0("`Rscript bench/effects-speed.R`. Medians of ", rounds, " turns; ratios to `class_effects = \"none\"` in the same run, ",
     "1000 calibration rows, predictions of 3000. Limits: a fit 3 times where effects are worth nothing (2 nats or less), ",
-    "10 times where they are worth something; a prediction 3 times, 1.5 times with more than 30 classes."), "",
+    "10 times where they are worth something; a prediction 3 times, 1.5 times with more than 30 classes. Passes over the ",
+    "data: of the fit, and of the average over the hyperparameters."), "",
   markdown_table(table), "",
   paste0("Growth of the fit from ", sizes[1], " to ", sizes[3], " rows of 10 classes: slope of log-time on log-N ",
     format(slope, digits = 2), " (at most 1.1)."), "",
   paste0("Memory of the fit beyond its input, in sizes of the scores (at most 3): ",
-    paste0(format(space, digits = 2), " with ", sizes, " rows", collapse = ", "), "."), "",
+    paste0(format(space, digits = 2), " with ", sizes, " rows", collapse = ", "), "; of `class_effects = \"none\"`: ",
+    paste0(format(space_none, digits = 2), collapse = ", "), "."), "",
   paste0("Two threads give the same ", paste(names(same), ifelse(same, "yes", "NO"), collapse = ", "), ".")))

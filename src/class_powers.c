@@ -9,13 +9,19 @@ static double weight(const gpc_features *f, size_t k, size_t j) {
   return j >= k ? -unit : j + 1 == k ? m * unit : 0.0;
 }
 
-void gpc_powers_apply(const gpc_features *f, size_t k, size_t step, double *x) {
+/* x := T_k x (sign 1) or T_k^-1 x (sign -1). */
+static void add_power(const gpc_features *f, double sign, size_t k, size_t step,
+                      double *x) {
   if (!f->count[GPC_POWER])
     return;
-  const double v = x[step * f->first[GPC_POWER]];
+  const double v = sign * x[step * f->first[GPC_POWER]];
   double *to = x + step * f->first[GPC_MATRIX];
   for (size_t j = 0; j < f->count[GPC_MATRIX]; j++)
     to[step * j] += weight(f, k, j) * v;
+}
+
+void gpc_powers_apply(const gpc_features *f, size_t k, size_t step, double *x) {
+  add_power(f, 1.0, k, step, x);
 }
 
 void gpc_powers_transpose(const gpc_features *f, size_t k, size_t step, double *x) {
@@ -28,14 +34,22 @@ void gpc_powers_transpose(const gpc_features *f, size_t k, size_t step, double *
   x[step * f->first[GPC_POWER]] = sum;
 }
 
+static void add_to_block(const gpc_features *f, double sign, size_t k, size_t l,
+                         size_t step, double *block) {
+  for (size_t j = 0; j < f->r; j++)
+    add_power(f, sign, k, 1, block + step * j);
+  for (size_t i = 0; i < f->r; i++)
+    add_power(f, sign, l, step, block + i);
+}
+
 void gpc_powers_apply_block(const gpc_features *f, size_t k, size_t l, size_t step,
                             double *block) {
-  if (!f->count[GPC_POWER])
-    return;
-  for (size_t j = 0; j < f->r; j++)
-    gpc_powers_apply(f, k, 1, block + step * j);
-  for (size_t i = 0; i < f->r; i++)
-    gpc_powers_apply(f, l, step, block + i);
+  add_to_block(f, 1.0, k, l, step, block);
+}
+
+void gpc_powers_free_block(const gpc_features *f, size_t k, size_t l, size_t step,
+                           double *block) {
+  add_to_block(f, -1.0, k, l, step, block);
 }
 
 void gpc_powers_transpose_block(const gpc_features *f, size_t k, size_t l, size_t step,

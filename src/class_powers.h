@@ -25,6 +25,10 @@ void gpc_powers_apply_block(const gpc_features *features, size_t k, size_t l, si
 void gpc_powers_transpose_block(const gpc_features *features, size_t k, size_t l,
                                 size_t step, double *block);
 
+/* block := T_k^-1 block T_l^-T: a covariance of c from one of e. */
+void gpc_powers_free_block(const gpc_features *features, size_t k, size_t l, size_t step,
+                           double *block);
+
 /* effect [k r] and cov [size x size] of numbers whose last k r are effects, from c to
  * e. */
 void gpc_powers_collapse(const gpc_features *features, size_t size, double *effect,

@@ -83,6 +83,33 @@ static inline double gpc_exp_nonpos(double x) {
   return gpc_exp_reduced(r) * gpc_pow2(k);
 }
 
+/* The limits -87 and 88. */
+extern const float gpc_expf_lowest, gpc_expf_highest;
+
+/* exp(x) in single precision, to 3e-7 of it: x below -87 counts as -87, above 88 as 88. The
+ * series ends with r^6 / 720, |r| <= log(2) / 2. */
+static inline float gpc_expf(float x) {
+  x = x < gpc_expf_lowest ? gpc_expf_lowest : x;
+  x = x > gpc_expf_highest ? gpc_expf_highest : x;
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+  float k = (float)GPC_EXP_LOG2E * x + 0x1.8p23f; /* the low bits hold a whole number */
+  uint32_t bits;
+  memcpy(&bits, &k, sizeof bits);
+  k -= 0x1.8p23f;
+#else
+  const float k = rintf((float)GPC_EXP_LOG2E * x);
+  uint32_t bits = (uint32_t)(int32_t)k;
+#endif
+  const float r = (x - k * 0.693359375f) + k * 2.12194440e-4f; /* log 2 in two parts */
+  const float r2 = r * r;
+  const float p = (0.5f + r * (1.0f / 6.0f)) +
+                  r2 * ((1.0f / 24.0f + r * (1.0f / 120.0f)) + r2 * (1.0f / 720.0f));
+  bits = (bits + 127u) << 23;
+  float power;
+  memcpy(&power, &bits, sizeof power);
+  return (1.0f + (r + r2 * p)) * power;
+}
+
 /* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */
 static inline double gpc_expit_minus(double x) {
   x = x < gpc_exp_flush ? gpc_exp_flush : x;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MOST_GAIN 0.5 /* nats that the pass at a point may promise beyond its bound */
+#define NEAR 0.5      /* nats: below this a pass changed the bound by .13 at the most */
 
 gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
                                 const gpc_joint_pass *pass, double slope_sd, double *work,
@@ -61,8 +62,10 @@ typedef struct {
   gpc_joint_reduced reduced[GPC_MIXTURE_SLOTS];
   int there[GPC_MIXTURE_SLOTS]; /* room has been got */
   gpc_joint_reduced_room room;
-  double *pi, *work; /* [e x e] */
-  double log_sd;     /* of the slope, at the last point */
+  double *var[GPC_MIXTURE_SLOTS]; /* [g] of the process on the nodes, at each pass */
+  double *var_here;               /* and at t->point */
+  double *pi, *work;              /* [e x e] */
+  double log_sd;                  /* of the slope, at the last point */
   int *passes;
 } looking;
 
@@ -72,6 +75,7 @@ static void get_slot(looking *t, int i) {
   gpc_joint_point_get(t->joint, &t->at[i]);
   gpc_joint_pass_get(t->joint, &t->pass[i]);
   gpc_joint_reduced_get(t->joint, &t->reduced[i]);
+  t->var[i] = gpc_get_doubles(t->joint->memory, t->joint->nodes->g);
   t->pass[i].pi = t->pi;
   t->there[i] = 1;
 }
@@ -99,6 +103,27 @@ static gpc_status pass_there(looking *t, int i) {
              : status;
 }
 
+/* Is the surrogate of the pass in slot i as good as a pass at t->point, which was solved for
+ * by it? With d the change of the process on a node and c that of its variance (less what
+ * is constant), the next terms are those of a softmax whose probability grows by exp(d + c / 2);
+ * quadratic in d, linear in c are in the surrogate. */
+static int near(looking *t, int i) {
+  const size_t g = t->joint->nodes->g, e = t->joint->e;
+  const double *d = t->room.d, *v = t->pass[0].v;
+  double off = fabs(gpc_dot(e, d + g, t->room.hd + g)), total = 0.0;
+  for (size_t j = 0; j < g; j++)
+    total += v[j];
+  const double mean = gpc_dot(g, v, d) / total;
+  gpc_joint_reduced_variance(&t->reduced[i], v, NULL, 0, &t->room, t->var_here);
+  for (size_t j = 0; j < g && off < NEAR; j++) {
+    const double move = fabs(d[j] - mean), c = fabs(t->var_here[j] - t->var[i][j]);
+    const double x = move + 0.5 * c;
+    const double next = x < 1e-2 ? x * x * x / 6.0 : expm1(x) - x - 0.5 * x * x;
+    off += fabs(v[j]) * (next + 0.5 * move * c + 0.125 * c * c);
+  }
+  return off < NEAR;
+}
+
 static gpc_status look(void *self, int from, int to, double s2, double l, double least,
                        int *passed, gpc_posterior *out) {
   looking *t = self;
@@ -107,10 +132,13 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
   gpc_params_copy(&t->at[from].at, &t->point.at);
   t->point.at.hyper.s2 = s2;
   t->point.at.hyper.l = l;
-  gpc_status status = solve(t, from, to >= 0, &elbo);
-  if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least) {
+  gpc_status status = solve(t, from, 0, &elbo);
+  if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least && !near(t, from)) {
     *passed = 1;
-    status = pass_there(t, to);
+    status = solve(t, from, 1, &elbo); /* with S, which a pass needs */
+    if (status == GPC_OK)
+      status = pass_there(t, to);
+    memcpy(t->var[to], t->var_here, joint->nodes->g * sizeof(double));
     from = to;
     if (status == GPC_OK)
       status = solve(t, from, 0, &elbo);
@@ -154,8 +182,15 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   gpc_joint_reduced_get(joint, &t.reduced[0]);
   gpc_status status =
       gpc_joint_reduce(joint, &t.pass[0], &t.at[0], t.work, &t.reduced[0]);
+  double elbo;
+  t.var[0] = gpc_get_doubles(joint->memory, 2 * joint->nodes->g);
+  t.var_here = t.var[0] + joint->nodes->g;
+  if (status == GPC_OK)
+    status = solve(&t, 0, 0, &elbo);
   if (status != GPC_OK)
     return status;
+  gpc_joint_reduced_variance(&t.reduced[0], pass->v, best->cov, joint->q, &t.room,
+                             t.var[0]);
   *mixture =
       gpc_posterior_get(joint->memory, joint->m, joint->slope_free ? 1 : 0, joint->e);
   memcpy(mixture->at.inducing, best->at.inducing, joint->m * sizeof(double));

@@ -1,6 +1,7 @@
 /* gp_joint_reduced.c: see gp_joint_reduced.h. */
 #include "gp_joint_reduced.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,8 +117,8 @@ static gpc_status invert(const gpc_joint_reduced *reduced, size_t x, double last
 }
 
 /* cov [size x size], size = x + e, from M^-1 in xx. */
-static void spread(const gpc_joint_reduced *reduced, size_t x,
-                   gpc_joint_reduced_room *room, double *cov) {
+GPC_WIDE static void spread(const gpc_joint_reduced *reduced, size_t x,
+                            gpc_joint_reduced_room *room, double *cov) {
   const size_t g = reduced->joint->nodes->g, e = reduced->joint->e, size = x + e;
   gpc_gemm(1, 0, x, e, g, 1.0, room->a, reduced->f, 0.0, room->xe);
   gpc_gemm(0, 0, x, e, x, 1.0, room->xx, room->xe, 0.0, room->work);
@@ -199,6 +200,27 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
     to->logdet = logdet;
   }
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
+}
+
+void gpc_joint_reduced_variance(const gpc_joint_reduced *reduced, const double *w,
+                                const double *cov, size_t ld,
+                                gpc_joint_reduced_room *room, double *var) {
+  const size_t g = reduced->joint->nodes->g, m = reduced->joint->m;
+  double *s = room->inv, *a = room->ga, *as = room->a; /* which are done with */
+  double total = 0.0;
+  for (size_t i = 0; i < g; i++)
+    total += w[i];
+  for (size_t j = 0; j < m; j++) {
+    const double mean = gpc_dot(g, w, room->a + g * j) / total;
+    for (size_t i = 0; i < g; i++)
+      a[i + g * j] = room->a[i + g * j] - mean;
+    memcpy(s + m * j, cov ? cov + ld * j : room->xx + m * j, m * sizeof(double));
+  }
+  gpc_gemm(0, 0, g, m, m, 1.0, a, s, 0.0, as);
+  memcpy(var, room->rho, g * sizeof(double));
+  for (size_t j = 0; j < m; j++)
+    for (size_t i = 0; i < g; i++)
+      var[i] += a[i + g * j] * as[i + g * j];
 }
 
 gpc_status gpc_joint_reduced_covariance(const gpc_joint_reduced *reduced, double slope_sd,

@@ -50,6 +50,14 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
                                    gpc_joint_reduced_room *room, gpc_joint_point *to,
                                    double *value);
 
+/* var [g] := the variance of the process on the nodes, less its mean by weights w [g] (a
+ * constant is nothing to a row), at the hyperparameters of the last point that was solved
+ * for: S_mm given as the leading part of cov, whose columns are `ld` long, or (NULL) that of
+ * the point. */
+void gpc_joint_reduced_variance(const gpc_joint_reduced *reduced, const double *w,
+                                const double *cov, size_t ld,
+                                gpc_joint_reduced_room *room, double *var);
+
 /* cov [size x size] of (m, slope, e) at the hyperparameters of `at`, eq. (33): what
  * gpc_joint_covariance() computes. */
 gpc_status gpc_joint_reduced_covariance(const gpc_joint_reduced *reduced, double slope_sd,

@@ -5,18 +5,12 @@
  *   C_kl = t_k't_l + [k = l] d_k,   t_k = U'a(z_k) + U^-1 S_xe x,
  *   d_k = x'(own_k - common) x + rho(z_k)
  *
- * serves in the place of eq. (34), and eq. (24) costs O(k m) a row. Where that is not good
- * enough the classes that matter are integrated, and for the others, which have no part in
- * the denominator, the mean of
- *
- *   exp(g_k - s'g - (sum_j s_j (g_j - s'g)^2) / 2),
- *
- * the denominator expanded to second order, is taken to first order in its last term:
- * s_k exp((D_k - sum_j s_j (D_j + G_jk^2)) / 2), G_jk = Cov(g_j - s'g, g_k - s'g). */
+ * serves in the place of eq. (34), and D of eq. (24) costs O(k m) a row. */
 #include "gp_joint_predict.h"
 #include "gp_joint_softmax.h"
 #include "gp_joint_table.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <float.h>
 #include <math.h>
@@ -24,14 +18,9 @@
 
 #define ROWS 32 /* rows worked on together */
 #define LEAST_SHARED                                                                     \
-  1e-7             /* variance of a class's effects by a direction of the process */
-#define LIGHT 1e-3 /* probabilities that are not integrated, with what is open of them */
-#define WIDE 0.25  /* mean of D in a row ... */
-#define WIDE_CLASS 4.0 /* ... or D of a class, which may then win now and then: */
-#define LIGHT_WIDE 1e-4
+  1e-7 /* variance of a class's effects by a direction of the process */
 #define PAIRS                                                                            \
   128 /* of points to integrate over; with half as many errors are ten times as large */
-#define MOST_OPEN 60.0 /* of the variance that this takes for possible */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
 
@@ -52,7 +41,7 @@ typedef struct {
   double *at, *mean;                       /* [columns], [x] */
   double *t;                               /* [x x k] */
   size_t *heavy;                           /* [k] */
-  double *c, *fa, *sa, *pa;                /* [k x k], [k]: of the heavy classes */
+  double *g;                               /* [k x k] by heavy class */
 } predictor;
 
 /* to [packed], strided: x'B x = sum over packed(x x') of it; B, given by its lower
@@ -125,21 +114,18 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->shift = gpc_get_doubles(memory, ROWS * x * k);
   t->open = gpc_get_doubles(memory, ROWS * (k + 1));
   t->phi = gpc_get_doubles(memory, ROWS * k);
-  t->z = gpc_get_doubles(memory, 10 * k);
+  t->z = gpc_get_doubles(memory, 7 * k);
   t->work = t->z + k;
   t->f = t->work + k;
   t->s = t->f + k;
   t->d = t->s + k;
   t->cs = t->d + k;
   t->out = t->cs + k;
-  t->fa = t->out + k;
-  t->sa = t->fa + k;
-  t->pa = t->sa + k;
   t->at = gpc_get_doubles(memory, x + 2);
   t->mean = gpc_get_doubles(memory, x);
   t->t = gpc_get_doubles(memory, x * k);
   t->heavy = memory->get(memory->self, k * sizeof *t->heavy);
-  t->c = gpc_get_doubles(memory, k * k);
+  t->g = gpc_get_doubles(memory, k * k);
   t->average = gpc_joint_softmax_get(k, PAIRS, memory);
   return set_covariance(t, memory);
 }
@@ -208,47 +194,18 @@ static double spread_row(predictor *t) {
   return all;
 }
 
-/* The heavy classes integrated, the others as above. own [k]: d_k of the head, which may be
- * negative: with x'common x for all pairs there is a covariance. */
-static void integrate_row(predictor *t, double all, double mean, const double *own,
-                          double common, double *out) {
+/* Covariances with the heavy classes, g [k x heavy]. own [k]: d_k of the head. */
+GPC_WIDE static void set_pairs(const predictor *t, double all, size_t heavy,
+                               const double *own) {
   const size_t k = t->k, x = t->x;
-  size_t count = 0, top = 0;
-  double light = 0.0, heavy = 0.0;
-  for (size_t j = 1; j < k; j++)
-    top = t->s[j] > t->s[top] ? j : top;
-  for (size_t j = 0; j < k; j++) {
-    const double most = mean > WIDE || t->d[j] > WIDE_CLASS ? LIGHT_WIDE : LIGHT;
-    if (j == top || t->s[j] * exp(0.5 * fmin(t->d[j], MOST_OPEN)) > most)
-      t->heavy[count++] = j;
+  for (size_t h = 0; h < heavy; h++) {
+    const size_t l = t->heavy[h];
+    const double *tl = t->t + x * l, less = t->cs[l] - all;
+    double *g = t->g + k * h;
+    for (size_t j = 0; j < k; j++)
+      g[j] = gpc_dot(x, t->t + x * j, tl) - t->cs[j] - less;
+    g[l] += own[l];
   }
-  for (size_t j = 0, h = 0; j < k; j++) {
-    if (h < count && t->heavy[h] == j) {
-      h++;
-      continue;
-    }
-    double less = mean;
-    for (size_t a = 0; a < count; a++) {
-      const size_t l = t->heavy[a];
-      const double g = gpc_dot(x, t->t + x * j, t->t + x * l) - t->cs[j] - t->cs[l] + all;
-      less += t->s[l] * g * g;
-    }
-    light += out[j] = t->s[j] * exp(0.5 * (fmin(t->d[j], MOST_OPEN) - less));
-  }
-  for (size_t a = 0; a < count; a++) {
-    const size_t j = t->heavy[a];
-    t->fa[a] = t->f[j];
-    heavy += t->sa[a] = t->s[j];
-    for (size_t b = 0; b <= a; b++)
-      t->c[a + count * b] = t->c[b + count * a] =
-          gpc_dot(x, t->t + x * j, t->t + x * t->heavy[b]) + common +
-          (a == b ? own[j] : 0.0);
-  }
-  for (size_t a = 0; a < count; a++)
-    t->sa[a] /= heavy;
-  gpc_joint_softmax_average(&t->average, count, t->fa, t->sa, t->c, t->pa);
-  for (size_t a = 0; a < count; a++)
-    out[t->heavy[a]] = (1.0 - light) * t->pa[a];
 }
 
 gpc_status gpc_joint_predict_short(const gpc_gp_data *data, const gpc_joint_fitted *fit,
@@ -266,19 +223,23 @@ gpc_status gpc_joint_predict_short(const gpc_gp_data *data, const gpc_joint_fitt
       read_row(&t, first, i);
       const double all = spread_row(&t);
       double mean = 0.0;
-      int narrow = 1;
-      for (size_t j = 0; j < k; j++) {
-        mean += t.s[j] * t.d[j];
-        narrow = narrow && gpc_joint_softmax_narrow(t.s[j], t.d[j]);
-      }
-      if (narrow && gpc_joint_softmax_narrow_row(mean))
-        for (size_t j = 0; j < k; j++)
-          t.out[j] = t.s[j] * (1.0 + 0.5 * (t.d[j] - mean)); /* eq. (24) */
-      else
-        integrate_row(&t, all, mean, t.out, t.open[k + (k + 1) * i], t.work);
-      const double *from = narrow && gpc_joint_softmax_narrow_row(mean) ? t.out : t.work;
       for (size_t j = 0; j < k; j++)
-        p[first + i + n * j] = fmax(from[j], DBL_MIN);
+        mean += t.s[j] * t.d[j];
+      if (!gpc_joint_softmax_narrow(k, t.s, t.d, mean, t.work)) {
+        const size_t heavy = gpc_joint_softmax_heavy(k, t.s, t.d, mean, t.heavy);
+        const gpc_joint_row row = {.k = k,
+                                   .heavy = heavy,
+                                   .which = t.heavy,
+                                   .phi = t.f,
+                                   .s = t.s,
+                                   .d = t.d,
+                                   .g = t.g,
+                                   .mean = mean};
+        set_pairs(&t, all, heavy, t.out);
+        gpc_joint_softmax_average(&t.average, &row, t.work);
+      }
+      for (size_t j = 0; j < k; j++)
+        p[first + i + n * j] = fmax(t.work[j], DBL_MIN);
     }
   }
   return status;

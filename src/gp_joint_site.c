@@ -3,6 +3,7 @@
 #include "class_powers.h"
 #include "gp_stream.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,12 +71,14 @@ typedef struct {
 /* H += w sum_k pi_k u_k u_k' - w ubar ubar', u_k = (t_k, x in the place of class k): never
  * indefinite. (That of a pass will not do: on nodes it holds for smooth maps, and those with corners
  * at the knots are not smooth.) */
-static void count_row(const counting *c, double w, const double *pi) {
+GPC_WIDE static void count_row(const counting *c, double w, const double *pi) {
   const size_t p = c->p, q = c->q, r = c->r;
   memset(c->row, 0, p * sizeof(double));
   for (size_t a = 0; a < c->k; a++) {
     const size_t low = c->knot[a];
     const double two[2] = {1.0 - c->share[a], c->share[a]};
+    if (pi[a] == 0.0)
+      continue;
     for (size_t s = 0; s < 2; s++) {
       c->row[low + s] += pi[a] * two[s];
       c->v[low + s] += w * pi[a] * (1.0 - pi[a]) * two[s];
@@ -85,15 +88,27 @@ static void count_row(const counting *c, double w, const double *pi) {
         c->h[low + s + q * (p + a * r + f)] += w * pi[a] * two[s] * c->x[f];
     }
   }
-  for (size_t j = 0; j < p; j++)
-    if (c->row[j] != 0.0)
-      for (size_t i = 0; i < p; i++)
-        c->h[i + q * j] -= w * c->row[i] * c->row[j];
+  size_t first = 0, end = p; /* beyond these the row is zero */
+  while (first < end && c->row[first] == 0.0)
+    first++;
+  while (end > first && c->row[end - 1] == 0.0)
+    end--;
+  for (size_t j = first; j < end; j++) {
+    double *h = c->h + q * j;
+    const double y = w * c->row[j];
+    if (y == 0.0)
+      continue;
+#pragma omp simd
+    for (size_t i = first; i < end; i++)
+      h[i] -= y * c->row[i];
+  }
   for (size_t a = 0; a < c->k; a++)
-    for (size_t f = 0; f < r; f++) {
+    for (size_t f = 0; f < r && pi[a] != 0.0; f++) {
+      double *h = c->h + q * (p + a * r + f);
       const double y = w * pi[a] * c->x[f];
-      for (size_t i = 0; i < p; i++)
-        c->h[i + q * (p + a * r + f)] -= y * c->row[i];
+#pragma omp simd
+      for (size_t i = first; i < end; i++)
+        h[i] -= y * c->row[i];
     }
 }
 

@@ -1,6 +1,21 @@
-/* gp_joint_softmax.h: the average of softmax(f) over f ~ N(phi, C), C dense [k x k]: the
- * expansion of eq. (24) where that is good enough, otherwise an average over a fixed set
- * of normal points. */
+/* gp_joint_softmax.h: the average of softmax(f) over f ~ N(phi, C) in a row.
+ *
+ * Only differences of f count: g = f - s'f, s = softmax(phi), or that of the classes alone
+ * that have a part in the denominator, the heavy ones. With D_k = Var(g_k), G_kj =
+ * Cov(g_k, g_j) and Z = sum_j s_j exp(g_j)
+ *
+ *   E softmax_k = s_k E[exp(g_k) / Z] = s_k exp(D_k / 2) E_k[1 / Z],
+ *
+ * E_k with the mean of g moved by G_.k. The expansion of eq. (24) is taken where that is good
+ * enough. Otherwise the moments of Z are those of sums of log-normal numbers,
+ *
+ *   a_j = s_j exp(D_j / 2 + G_jk),   M = sum_j a_j,   V = sum_ij a_i a_j (exp(G_ij) - 1),
+ *
+ * and 1 / Z has the mean (1 + V / M^2) / M if Z is log-normal, too, eq. (24a). How far the
+ * sum over the classes is from one tells how good that is. Where it is not, the heavy classes
+ * are averaged over a fixed set of normal points, two of them by quadrature, and the
+ * others, which have no part in the denominator, are taken to second order in it:
+ * s_k exp((D_k - sum_j s_j (D_j + G_jk^2)) / 2). */
 #ifndef GPC_GP_JOINT_SOFTMAX_H
 #define GPC_GP_JOINT_SOFTMAX_H
 
@@ -9,22 +24,37 @@
 
 typedef struct {
   size_t pairs;
-  const double *points; /* [pairs x k] of the fixed design, columns with covariance I */
-  double *chol;         /* [k x k] */
-  double *work;         /* moves, both ways */
+  const float *points; /* [pairs x k] of the fixed design, columns with covariance I */
+  double *cov, *chol;  /* [k x k] */
+  double *work;        /* [k k + 4 k] */
+  float *moves;        /* [2 pairs k] */
 } gpc_joint_softmax;
 
-/* With so many pairs of points, at most GPC_GP_DESIGN_PAIRS. */
+/* A row. */
+typedef struct {
+  size_t k, heavy;
+  const size_t *which;   /* [heavy] the heavy classes */
+  const double *phi, *s; /* [k] */
+  const double *d;       /* [k] */
+  const double *g;       /* [k x heavy] */
+  double mean;           /* sum_j s_j D_j */
+} gpc_joint_row;
+
+/* With so many pairs of points, at most GPC_GP_DESIGN_PAIRS, for at most k classes. */
 gpc_joint_softmax gpc_joint_softmax_get(size_t k, size_t pairs, const gpc_memory *memory);
 
-/* Is eq. (24) good enough for a class of probability s, with variance d of its distance to
- * the mean of all? And for a row with this mean of d? */
-int gpc_joint_softmax_narrow(double s, double d);
-int gpc_joint_softmax_narrow_row(double mean);
+/* The classes of a row that are heavy, into which: those that what is open of them, D or an
+ * upper limit of it, could bring above what is light. mean: as in the row, or NAN. Returns
+ * how many, at least one. */
+size_t gpc_joint_softmax_heavy(size_t k, const double *s, const double *d, double mean,
+                               size_t *which);
 
-/* out [k], sum one. phi [k]; s [k] = softmax(phi); c [k x k] may be singular. k may be
- * less than in gpc_joint_softmax_get(). */
-void gpc_joint_softmax_average(const gpc_joint_softmax *self, size_t k, const double *phi,
-                               const double *s, const double *c, double *out);
+/* eq. (24) into out [k] if that is good enough: 1, otherwise 0. */
+int gpc_joint_softmax_narrow(size_t k, const double *s, const double *d, double mean,
+                             double *out);
+
+/* out [k], sum one. */
+void gpc_joint_softmax_average(const gpc_joint_softmax *self, const gpc_joint_row *row,
+                               double *out);
 
 #endif

@@ -1,23 +1,28 @@
 /* r_gp_effects.c: .Call layer of predictions with class effects (gp_joint_predict.h). For
  * `fit` and `at` see r_gp_unpack.h, for fit$effects r_gp_effects.h. */
 #include "r_gp_effects.h"
+#include "gp_joint_brief.h"
 #include "gp_offsets.h"
 #include "select.h"
 
 #include <math.h>
 #include <string.h>
 
-gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
-  SEXP list = r_element(fit, "effects");
-  const double *scale = r_doubles(r_element(list, "scale"), "scale", 4);
-  const int *count = r_integers(r_element(list, "count"), "count", GPC_BLOCKS);
+/* The features of fit$effects. */
+static gpc_features features_of(SEXP effects, size_t k) {
+  const double *scale = r_doubles(r_element(effects, "scale"), "scale", 4);
+  const int *count = r_integers(r_element(effects, "count"), "count", GPC_BLOCKS);
   int wanted[GPC_BLOCKS];
   for (int b = 0; b < GPC_BLOCKS; b++)
     wanted[b] = count[b] > 0;
-  gpc_joint_fitted out = {
-      .process = r_gp_fitted(fit),
-      .features = gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]),
-      .slopes = (size_t)r_count(r_element(list, "slopes"), "slopes")};
+  return gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]);
+}
+
+gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
+  SEXP list = r_element(fit, "effects");
+  gpc_joint_fitted out = {.process = r_gp_fitted(fit),
+                          .features = features_of(list, k),
+                          .slopes = (size_t)r_count(r_element(list, "slopes"), "slopes")};
   const size_t e = k * out.features.r, x = out.process.basis.m + out.slopes;
   SEXP own = r_element_or_null(list, "own");
   const int brief = own && own != R_NilValue;
@@ -39,6 +44,40 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
       cov[i + size * j] = cov[j + size * i] = *packed++;
   out.cov = cov;
   return out;
+}
+
+/* The short form of the covariance of fit$effects: list of cov, cross, own and common as
+ * r_gp_effects.h has them, or NULL where it does not serve. before: how many numbers come
+ * before the effects; weight [r] and alike: gp_joint_brief.h. */
+SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP weight, SEXP alike) {
+  const size_t k = (size_t)r_count(classes, "classes");
+  const size_t x = (size_t)r_count(before, "before");
+  const gpc_features features = features_of(effects, k);
+  const size_t r = features.r, e = k * r, size = x + e, block = r * (r + 1) / 2;
+  const double *packed =
+      r_doubles(r_element(effects, "cov"), "cov", (R_xlen_t)(size * (size + 1) / 2));
+  if (k < 2 || x < 1)
+    Rf_error("internal error: there is no short form without classes");
+  static const char *names[] = {"cov", "cross", "own", "common", ""};
+  SEXP out = PROTECT(r_named_list(names));
+  SET_VECTOR_ELT(out, 0, Rf_allocVector(REALSXP, (R_xlen_t)(x * (x + 1) / 2)));
+  SET_VECTOR_ELT(out, 1, r_new_matrix(x, e));
+  SET_VECTOR_ELT(out, 2, r_new_matrix(block, k));
+  SET_VECTOR_ELT(out, 3, Rf_allocVector(REALSXP, (R_xlen_t)block));
+  const gpc_status status =
+      gpc_joint_brief(x, &features, packed, r_doubles(weight, "weight", (R_xlen_t)r),
+                      r_number(alike, "alike"), &r_memory, REAL(VECTOR_ELT(out, 2)),
+                      REAL(VECTOR_ELT(out, 3)));
+  double *own = REAL(VECTOR_ELT(out, 0)), *cross = REAL(VECTOR_ELT(out, 1));
+  for (size_t j = 0; j < x; j++) {
+    memcpy(own, packed, (x - j) * sizeof(double));
+    for (size_t i = 0; i < e; i++)
+      cross[j + x * i] = packed[x - j + i];
+    own += x - j;
+    packed += size - j;
+  }
+  UNPROTECT(1);
+  return status == GPC_OK ? out : R_NilValue;
 }
 
 /* All routines return NULL if the covariance of the effects is not positive definite. */

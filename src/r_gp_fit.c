@@ -1,4 +1,5 @@
 /* r_gp_fit.c: .Call layer of the fit. */
+#include "gp_joint_brief.h"
 #include "r_stream.h"
 #include "r_util.h"
 
@@ -100,6 +101,13 @@ static void put(SEXP list, const char **names, const char *name, SEXP x) {
   SET_VECTOR_ELT(list, at, x);
 }
 
+/* The lower triangle of a symmetric matrix, by columns. */
+static SEXP lower_of(size_t size, const double *cov) {
+  SEXP out = Rf_allocVector(REALSXP, (R_xlen_t)(size * (size + 1) / 2));
+  gpc_joint_pack(size, cov, REAL(out));
+  return out;
+}
+
 /* A mixture over hyperparameters as a list. */
 static SEXP pack_mixture(const gpc_posterior *p, int passes) {
   static const char *names[] = {"hyper", "q_mean", "q_cov", "slope_var", "slope_cross",
@@ -118,17 +126,35 @@ static SEXP pack_mixture(const gpc_posterior *p, int passes) {
   put(out, names, "q_mean", vector_of(m, p->at.q_mean));
   if (p->e) {
     put(out, names, "effect", vector_of(p->e, p->effect));
-    put(out, names, "cov", vector_of(size * size, p->cov));
+    put(out, names, "cov", lower_of(size, p->cov));
   }
   UNPROTECT(1);
   return out;
+}
+
+/* The covariance of m given the slope, the slope's variance and how m moves with it. */
+static void put_process(SEXP out, const char **names, const gpc_effects_result *r) {
+  const size_t m = r->m, size = m + r->slopes + r->features.k * r->features.r;
+  const gpc_posterior all = {
+      .at = {.m = m}, .slopes = r->slopes, .e = size - m - r->slopes, .cov = r->cov};
+  SEXP cross = Rf_allocVector(REALSXP, (R_xlen_t)m);
+  put(out, names, "slope_cross", cross);
+  SEXP q_cov = Rf_allocMatrix(REALSXP, (int)m, (int)m);
+  put(out, names, "q_cov", q_cov);
+  const double var = gpc_posterior_slope(&all, REAL(cross));
+  put(out, names, "slope_var", Rf_ScalarReal(var));
+  for (size_t j = 0; j < m; j++)
+    for (size_t i = 0; i < m; i++)
+      REAL(q_cov)[i + m * j] =
+          r->cov[i + size * j] - var * REAL(cross)[i] * REAL(cross)[j];
 }
 
 /* Effects as a list; without any only whether they were kept, and the bounds. */
 static SEXP pack_effects(const gpc_effects_result *r) {
   static const char *names[] = {"kept",  "elbo",     "none",   "passes", "converged",
                                 "hyper", "inducing", "q_mean", "tau",    "effect",
-                                "cov",   "slopes",   "count",  "scale",  "averaged", ""};
+                                "cov",   "slopes",   "count",  "scale",  "averaged",
+                                "q_cov", "slope_var", "slope_cross", ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -151,7 +177,8 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     put(out, names, "q_mean", vector_of(r->m, r->at.q_mean));
     put(out, names, "tau", vector_of(GPC_BLOCKS, r->tau));
     put(out, names, "effect", vector_of(e, r->effect));
-    put(out, names, "cov", vector_of(size * size, r->cov));
+    put(out, names, "cov", lower_of(size, r->cov));
+    put_process(out, names, r);
     put(out, names, "slopes", Rf_ScalarInteger((int)r->slopes));
     put(out, names, "scale", vector_of(4, scale));
   }

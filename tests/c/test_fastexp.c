@@ -52,6 +52,18 @@ static void look(double x) {
   }
 }
 
+static void check_single(void) {
+  double off = 0.0;
+  for (int i = 0; i <= 200000; i++) {
+    const float x = -87.0f + 175.0f * (float)i / 200000.0f;
+    off = fmax(off, fabs((double)gpc_expf(x) / exp((double)x) - 1.0));
+  }
+  CHECK(off < 3e-7);
+  CHECK(gpc_expf(0.0f) == 1.0f);
+  CHECK(gpc_expf(-INFINITY) == gpc_expf(-87.0f));
+  CHECK(gpc_expf(INFINITY) == gpc_expf(88.0f) && isfinite(gpc_expf(88.0f)));
+}
+
 static void check_grids(void) {
   worst = 0.0;
   for (int i = 0; i <= 400000; i++) /* all of the range, evenly */
@@ -172,5 +184,6 @@ int main(void) {
   check_logistic();
   check_edges();
   check_pow2();
+  check_single();
   return CTEST_END();
 }

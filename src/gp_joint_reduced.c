@@ -190,6 +190,12 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
     const double tau = tau_of(joint, to, j), x = to->effect[j] / tau;
     sum -= 0.5 * x * x + log(tau);
   }
+  const double *m0 = reduced->from->at.q_mean, *e0 = reduced->from->effect;
+  room->gain = sum + 0.5 * gpc_dot(m, m0, m0);
+  for (size_t j = 0; j < e; j++) {
+    const double tau = tau_of(joint, to, j), x = e0[j] / tau;
+    room->gain += 0.5 * x * x + log(tau);
+  }
   logdet = -(logdet + reduced->logdet); /* log|S| */
   *value = sum + 0.5 * logdet - 0.5 * gpc_dot(g, room->rho, pass->v) +
            gpc_joint_hyperprior(joint, to->tau, NULL);

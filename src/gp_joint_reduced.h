@@ -34,6 +34,8 @@ typedef struct {
   double *xx, *inv;     /* [(m + 1) x (m + 1)] */
   double *xe, *work;    /* [(m + 1) x e] */
   double *d, *hd, *sol; /* [g + e], [g + e], [3 (m + 1)] */
+  double gain; /* what the last solution promised beyond the point of its pass, where the
+                  hyperparameters are the same, log|S| apart */
 } gpc_joint_reduced_room;
 
 void gpc_joint_reduced_get(const gpc_joint *joint, gpc_joint_reduced *out);

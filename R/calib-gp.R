@@ -91,12 +91,12 @@
 #' where it makes the map a straight line. With `integrate = TRUE`, the default, they come from the average of the posteriors for a
 #' few pairs of values about the optimum, the straight line included, with weights
 #' \deqn{\exp(\mathrm{ELBO}) \times \mathrm{sd}(a) \times p(\sigma) \times p(l)}{exp(ELBO) sd(a) p(sigma) p(l)}
-#' and the priors \eqn{\sigma \sim \mathrm{Exp}(1/3)}{sigma ~ Exp(1/3)} and
+#' and the priors \eqn{\sigma \sim \mathrm{Exp}(1/10)}{sigma ~ Exp(1/10)} and
 #' \eqn{\ln l \sim N(\ln(w/16), 0.7^2)}{log l ~ N(log(w/16), 0.7^2)}, w the width of the bulk of the scores (as in the integrated
-#' nested Laplace approximation of Rue, Martino and Chopin, 2009). Posteriors of bent maps are widened, by up to 1.35 for a large
-#' \eqn{\sigma}{sigma}, a constant found by simulation with the priors, and the average is replaced by one Gaussian
+#' nested Laplace approximation of Rue, Martino and Chopin, 2009). The average is replaced by one Gaussian
 #' with the same mean and covariance, which the fit keeps in `averaged`; intervals are extended to hold the probability itself where they
-#' would not. Variances of class effects stay at their optimum, and with more than 200 effects (a matrix of eleven classes or more) nothing
+#' would not. With effects of the classes the posteriors are Laplace's approximations, and the variances of few effects (up to 40) are averaged over as
+#' well, by a factor common to all; with more than 200 effects (a matrix of eleven classes or more) nothing
 #' is averaged. Nothing is averaged where `hyper` fixes both values, nor with `covariance = "diag"` or `optimize_inducing =
 #' TRUE`.
 #' `integrate = FALSE` saves about half of the time of a fit and gives the narrower intervals. Probabilities do not depend on

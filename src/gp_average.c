@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_GAIN 0.5   /* nats that the pass at a point may promise beyond its bound */
+#define ENOUGH 0.05     /* nats that the last pass at a point may promise */
+#define MOST_PASSES 8   /* at a point; after them the last may promise ... */
+#define MOST_GAIN 0.5   /* ... so many nats */
 #define NODES_PER_L 4.0 /* to the shortest lengthscale that is looked at */
 
 /* Who looks at points: passes in slots, and room for the surrogate. */
@@ -34,6 +36,23 @@ static gpc_status solve(looking *t, const gpc_visit *v, double *elbo) {
   return GPC_OK;
 }
 
+/* Passes at t->point, into v, until the next one promises little. */
+static gpc_status climb(looking *t, gpc_visit *v, double *elbo) {
+  gpc_status status = GPC_OK;
+  double gain = INFINITY;
+  for (int pass = 0; pass < MOST_PASSES && status == GPC_OK && gain > ENOUGH; pass++) {
+    gpc_params_copy(&t->point, &v->at);
+    ++*t->passes;
+    gpc_call_poll(t->o->poll, t->o->poll_data);
+    status = gpc_visit_make(t->o->visitor, 0, v);
+    if (status == GPC_OK)
+      status = solve(t, v, elbo);
+    gain = *elbo - v->elbo;
+  }
+  *elbo += fmin(0.0, MOST_GAIN - gain);
+  return status;
+}
+
 static gpc_status look(void *self, int from, int to, double s2, double l, double least,
                        int *passed, gpc_posterior *out) {
   looking *t = self;
@@ -47,14 +66,8 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
   if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least) { /* a pass there */
     *passed = 1;
     t->slot[to].nodes = v->nodes;
-    gpc_params_copy(&t->point, &t->slot[to].at);
     v = &t->slot[to];
-    ++*t->passes;
-    gpc_call_poll(t->o->poll, t->o->poll_data);
-    status = gpc_visit_make(t->o->visitor, 0, v);
-    if (status == GPC_OK)
-      status = solve(t, v, &elbo);
-    elbo = fmin(elbo, v->elbo + MOST_GAIN);
+    status = climb(t, v, &elbo);
   }
   if (status != GPC_OK)
     return status;

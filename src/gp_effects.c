@@ -288,20 +288,12 @@ static void average(fitting *f, gpc_effects_result *result) {
   if (!s->integrate || (!s->s2_free && !s->l_free) || f->joint.e > MOST_AVERAGED)
     return;
   gpc_joint fine = f->joint;
-  gpc_joint_point best = f->here;
-  gpc_joint_pass pass = f->pass;
   fine.nodes = gpc_ruler_nodes(f->ruler, s->l_low / FEWEST_PER_L);
-  if (fine.nodes && fine.nodes->g > f->joint.nodes->g) { /* the optimum once more */
-    gpc_joint_pass_get(&fine, &pass);
-    pass.pi = f->pass.pi;
-    result->passes_average++;
-    if (gpc_joint_visit(&fine, &best, &pass) != GPC_OK)
-      return;
-  } else {
+  if (!fine.nodes || fine.nodes->g < f->joint.nodes->g)
     fine.nodes = f->joint.nodes;
-  }
-  result->averaged = gpc_joint_average(&fine, &how, &best, &pass, &result->passes_average,
-                                       &result->mixture) == GPC_OK;
+  result->averaged =
+      gpc_joint_average(&fine, &how, &f->here, f->pass.pi, &result->passes_average,
+                        &result->mixture) == GPC_OK;
 }
 
 /* Joint covariance of (m, slope, e) at the optimum, with a prior for the slope as wide as

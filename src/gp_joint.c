@@ -24,6 +24,7 @@ void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
   memcpy(to->effect, from->effect, joint->e * sizeof(double));
   memcpy(to->cov, from->cov, joint->q * joint->q * sizeof(double));
   to->has_effects = from->has_effects;
+  to->at_mode = from->at_mode;
   to->logdet = from->logdet;
   to->elbo = from->elbo;
   to->kl = from->kl;
@@ -64,9 +65,10 @@ static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_
 }
 
 gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point) {
-  const size_t m = joint->m, q = joint->q, n = point->has_effects ? q : m;
+  const int all = point->has_effects || point->at_mode;
+  const size_t m = joint->m, q = joint->q, n = all ? q : m;
   double trace = 0.0, square = 0.0, logs = 0.0;
-  if (isnan(point->logdet)) {
+  if (!point->at_mode && isnan(point->logdet)) {
     double *chol = gpc_buffer_need(joint->memory, &joint->rooms[0], n * n);
     for (size_t j = 0; j < n; j++)
       memcpy(chol + n * j, point->cov + q * j, n * sizeof(double));
@@ -78,13 +80,13 @@ gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point) {
   for (size_t j = 0; j < n; j++) {
     const double tau = j < m ? 1.0 : tau_of(joint, point, j - m);
     const double mean = j < m ? point->at.q_mean[j] : point->effect[j - m];
-    trace += point->cov[j + q * j] / (tau * tau);
+    trace += point->at_mode ? 0.0 : point->cov[j + q * j] / (tau * tau);
     square += mean * mean / (tau * tau);
     logs += 2.0 * log(tau);
   }
-  point->kl = 0.5 * (trace + square - (double)n + logs - point->logdet);
-  point->hyperprior =
-      point->has_effects ? gpc_joint_hyperprior(joint, point->tau, NULL) : 0.0;
+  point->kl = 0.5 * (point->at_mode ? square + logs
+                                    : trace + square - (double)n + logs - point->logdet);
+  point->hyperprior = all ? gpc_joint_hyperprior(joint, point->tau, NULL) : 0.0;
   return GPC_OK;
 }
 
@@ -128,14 +130,19 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
     status = gpc_joint_divergence(joint, point);
   for (size_t j = 0; j < m; j++)
     memcpy(chol + m * j, point->cov + joint->q * j, m * sizeof(double));
-  if (status == GPC_OK)
+  if (status == GPC_OK && !point->at_mode)
     status = gpc_chol(m, 0.0, chol);
   if (status != GPC_OK)
     return status;
   gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
   gpc_gemm(0, 0, g, 1, m, 1.0, a, point->at.q_mean, 0.0, pass->psi);
   gpc_prior_add_smooth(&prior, g, joint->nodes->z, pass->psi);
-  gpc_gemm(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
+  if (point->at_mode) { /* nothing is uncertain: pi is the softmax */
+    memset(au, 0, g * m * sizeof(double));
+    memset(rho, 0, g * sizeof(double));
+  } else {
+    gpc_gemm(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
+  }
   gpc_joint_block_begin(joint, point, chol, au, rho, &t);
   pass->fit = 0.0;
   memset(pass->gc, 0, g * sizeof(double));
@@ -152,9 +159,12 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
    * y - gc */
   for (size_t j = 0; j < g; j++)
     pass->hcc[j + g * j] += joint->nodes->y[j] - pass->gc[j];
-  pass->trace = trace_hs(joint, point, a, pass);
+  pass->trace = point->at_mode ? 0.0 : trace_hs(joint, point, a, pass);
   pass->rho_v = gpc_dot(g, rho, pass->v);
-  if (joint->site) { /* eq. (O4): its traces are what it adds to those of the rows */
+  if (joint->site && point->at_mode) {
+    pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
+  } else if (
+      joint->site) { /* eq. (O4): its traces are what it adds to those of the rows */
     const double own = pass->trace + pass->rho_v;
     pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
     pass->trace = trace_hs(joint, point, a, pass);

@@ -41,6 +41,7 @@ typedef struct {
   double *effect;  /* [e] class k at k r */
   double *cov;     /* [q x q] S: m first, then the effects */
   int has_effects; /* 0: the effects are zero, and known to be */
+  int at_mode;     /* 1: S is left out, for Laplace's method: eq. (44) */
   double logdet;   /* log|S|; NAN: not known yet */
   double elbo, kl, hyperprior;
 } gpc_joint_point;
@@ -68,7 +69,9 @@ void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass);
 gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point);
 
 /* One pass at the point; sets point->elbo too. pass->pi must hold something on the
- * simplex in every row. */
+ * simplex in every row. With point->at_mode F is the log-likelihood of the point itself and
+ * H its curvature (cov and has_effects are not looked at), and elbo the logarithm of the
+ * posterior density, without constants. */
 gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
                            gpc_joint_pass *pass);
 

@@ -6,8 +6,16 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_GAIN 0.5 /* nats that the pass at a point may promise beyond its bound */
-#define NEAR 0.5      /* nats: below this a pass changed the bound by .13 at the most */
+#define ENOUGH 0.05   /* nats that Newton's method may leave */
+#define MOST_PASSES 8 /* of Newton's method at a point; after them a step may ... */
+#define MOST_GAIN 0.5 /* ... promise so many nats */
+#define NEAR 0.5 /* nats: below this a pass changed the evidence by .13 at the most */
+
+#define FEW_EFFECTS 40 /* with more, their own spread shows how large they are */
+#define TAU_SD 1.0     /* of the logarithm of the factor */
+#define TAU_FIRST -2.0 /* its grid */
+#define TAU_LAST 2.6
+#define TAU_STEP 0.5
 
 gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
                                 const gpc_joint_pass *pass, double slope_sd, double *work,
@@ -62,10 +70,8 @@ typedef struct {
   gpc_joint_reduced reduced[GPC_MIXTURE_SLOTS];
   int there[GPC_MIXTURE_SLOTS]; /* room has been got */
   gpc_joint_reduced_room room;
-  double *var[GPC_MIXTURE_SLOTS]; /* [g] of the process on the nodes, at each pass */
-  double *var_here;               /* and at t->point */
-  double *pi, *work;              /* [e x e] */
-  double log_sd;                  /* of the slope, at the last point */
+  double *pi, *work; /* [e x e] */
+  double log_sd;     /* of the slope, at the last point */
   int *passes;
 } looking;
 
@@ -75,20 +81,17 @@ static void get_slot(looking *t, int i) {
   gpc_joint_point_get(t->joint, &t->at[i]);
   gpc_joint_pass_get(t->joint, &t->pass[i]);
   gpc_joint_reduced_get(t->joint, &t->reduced[i]);
-  t->var[i] = gpc_get_doubles(t->joint->memory, t->joint->nodes->g);
   t->pass[i].pi = t->pi;
   t->there[i] = 1;
 }
 
-/* The best m, e and slope (and with `cov` S) for the hyperparameters of t->point, by the
- * pass in slot i. */
-static gpc_status solve(looking *t, int i, int cov, double *elbo) {
+/* The best m, e and slope for the hyperparameters of t->point by the pass in slot i, and
+ * the logarithm of the evidence, eq. (44). */
+static gpc_status solve(looking *t, int i, double *evidence) {
   const gpc_status status =
-      gpc_joint_reduced_solve(&t->reduced[i], cov, &t->room, &t->point, elbo);
-  if (status != GPC_OK)
-    return status;
-  *elbo += gpc_joint_constant(&t->pass[i]);
-  return GPC_OK;
+      gpc_joint_reduced_solve(&t->reduced[i], 0, &t->room, &t->point, evidence);
+  *evidence += gpc_joint_constant(&t->pass[i]);
+  return status;
 }
 
 /* A pass at t->point into slot i. */
@@ -103,23 +106,34 @@ static gpc_status pass_there(looking *t, int i) {
              : status;
 }
 
-/* Is the surrogate of the pass in slot i as good as a pass at t->point, which was solved for
- * by it? With d the change of the process on a node and c that of its variance (less what
- * is constant), the next terms are those of a softmax whose probability grows by exp(d + c / 2);
- * quadratic in d, linear in c are in the surrogate. */
-static int near(looking *t, int i) {
+/* Newton's method for the mode at the hyperparameters of t->point, in slot i. */
+static gpc_status climb(looking *t, int i, double *evidence) {
+  for (int pass = 0;; pass++) {
+    gpc_status status = pass_there(t, i);
+    if (status == GPC_OK)
+      status = solve(t, i, evidence);
+    if (status != GPC_OK || t->room.gain < ENOUGH)
+      return status;
+    if (pass + 1 == MOST_PASSES) {
+      *evidence += fmin(0.0, MOST_GAIN - t->room.gain);
+      return GPC_OK;
+    }
+  }
+}
+
+/* Is the quadratic of the pass in slot i as good as a pass at t->point, which was solved
+ * for by it? With d the change of the process on a node, the terms after the second are
+ * those of a softmax whose probability grows by exp(d). */
+static int near(const looking *t, int i) {
   const size_t g = t->joint->nodes->g, e = t->joint->e;
-  const double *d = t->room.d, *v = t->pass[0].v;
+  const double *d = t->room.d, *v = t->pass[i].v;
   double off = fabs(gpc_dot(e, d + g, t->room.hd + g)), total = 0.0;
   for (size_t j = 0; j < g; j++)
     total += v[j];
   const double mean = gpc_dot(g, v, d) / total;
-  gpc_joint_reduced_variance(&t->reduced[i], v, NULL, 0, &t->room, t->var_here);
   for (size_t j = 0; j < g && off < NEAR; j++) {
-    const double move = fabs(d[j] - mean), c = fabs(t->var_here[j] - t->var[i][j]);
-    const double x = move + 0.5 * c;
-    const double next = x < 1e-2 ? x * x * x / 6.0 : expm1(x) - x - 0.5 * x * x;
-    off += fabs(v[j]) * (next + 0.5 * move * c + 0.125 * c * c);
+    const double x = fabs(d[j] - mean);
+    off += fabs(v[j]) * (x < 1e-2 ? x * x * x / 6.0 : expm1(x) - x - 0.5 * x * x);
   }
   return off < NEAR;
 }
@@ -128,23 +142,15 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
                        int *passed, gpc_posterior *out) {
   looking *t = self;
   const gpc_joint *joint = t->joint;
-  double elbo;
+  double evidence;
   gpc_params_copy(&t->at[from].at, &t->point.at);
   t->point.at.hyper.s2 = s2;
   t->point.at.hyper.l = l;
-  gpc_status status = solve(t, from, 0, &elbo);
-  if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least && !near(t, from)) {
+  gpc_status status = solve(t, from, &evidence);
+  if (status == GPC_OK && to >= 0 && evidence + t->log_sd >= least && !near(t, from)) {
     *passed = 1;
-    status = solve(t, from, 1, &elbo); /* with S, which a pass needs */
-    if (status == GPC_OK)
-      status = pass_there(t, to);
-    memcpy(t->var[to], t->var_here, joint->nodes->g * sizeof(double));
     from = to;
-    if (status == GPC_OK)
-      status = solve(t, from, 0, &elbo);
-    if (status != GPC_OK)
-      return status;
-    elbo = fmin(elbo, t->at[to].elbo + MOST_GAIN);
+    status = climb(t, to, &evidence);
   }
   if (status == GPC_OK)
     status = gpc_joint_reduced_covariance(&t->reduced[from], t->settings->slope,
@@ -155,13 +161,44 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
   memcpy(out->effect, t->point.effect, joint->e * sizeof(double));
   const size_t m = joint->m, size = m + out->slopes + joint->e;
   t->log_sd = out->slopes ? 0.5 * log(out->cov[m + size * m]) : 0.0;
-  out->value = elbo + t->log_sd;
+  out->value = evidence + t->log_sd;
   return isfinite(out->value) ? GPC_OK : GPC_NOT_FINITE;
 }
 
+/* Standard deviations of few effects are hardly known: eq. (45). Those of t->point become
+ * the roots of their mean squares under the posterior of a factor common to all, by the
+ * pass in slot 0. The factor is what a block's hyperprior, taken as TAU_SD wide, allows. */
+static gpc_status open_tau(looking *t) {
+  const gpc_joint *joint = t->joint;
+  gpc_joint_reduced *reduced = &t->reduced[0];
+  gpc_joint_point scaled = t->at[0];
+  double total = 0.0, square = 0.0, top = NAN;
+  for (double u = TAU_FIRST; u < TAU_LAST; u += TAU_STEP) {
+    double value;
+    for (int b = 0; b < GPC_BLOCKS; b++)
+      scaled.tau[b] = t->at[0].tau[b] * (joint->tau_free[b] ? exp(u) : 1.0);
+    gpc_status status = gpc_joint_reduce(joint, &t->pass[0], &scaled, t->work, reduced);
+    if (status == GPC_OK)
+      status = gpc_joint_reduced_solve(reduced, 0, &t->room, &t->point, &value);
+    if (status != GPC_OK)
+      return status;
+    gpc_joint wide = *joint;
+    wide.tau_sd = fmax(TAU_SD, joint->tau_sd);
+    value += gpc_joint_hyperprior(&wide, scaled.tau, NULL) -
+             gpc_joint_hyperprior(joint, scaled.tau, NULL);
+    top = isnan(top) ? value : top;
+    total += exp(value - top);
+    square += exp(value - top + 2.0 * u);
+  }
+  gpc_joint_point_copy(joint, &t->at[0], &t->point);
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    t->point.tau[b] = t->at[0].tau[b] * (joint->tau_free[b] ? sqrt(square / total) : 1.0);
+  return isfinite(square / total) ? GPC_OK : GPC_NOT_FINITE;
+}
+
 gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings *settings,
-                             const gpc_joint_point *best, const gpc_joint_pass *pass,
-                             int *passes, gpc_posterior *mixture) {
+                             const gpc_joint_point *best, double *pi, int *passes,
+                             gpc_posterior *mixture) {
   const gpc_mixture_settings how = {.best = best->at.hyper,
                                     .s2_free = settings->s2_free,
                                     .l_free = settings->l_free,
@@ -169,28 +206,23 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
                                     .l_low = settings->l_low,
                                     .l_high = settings->l_high,
                                     .memory = joint->memory};
-  looking t = {.joint = joint, .settings = settings, .pi = pass->pi, .passes = passes};
+  looking t = {.joint = joint, .settings = settings, .pi = pi, .passes = passes};
   const gpc_mixture_looker looker = {.self = &t, .look = look};
   int points;
   t.work = gpc_get_doubles(joint->memory, joint->e * joint->e);
   gpc_joint_reduced_room_get(joint, &t.room);
   gpc_joint_point_get(joint, &t.point);
   gpc_joint_point_copy(joint, best, &t.point);
-  t.at[0] = *best;
-  t.pass[0] = *pass;
-  t.there[0] = 1;
-  gpc_joint_reduced_get(joint, &t.reduced[0]);
-  gpc_status status =
-      gpc_joint_reduce(joint, &t.pass[0], &t.at[0], t.work, &t.reduced[0]);
-  double elbo;
-  t.var[0] = gpc_get_doubles(joint->memory, 2 * joint->nodes->g);
-  t.var_here = t.var[0] + joint->nodes->g;
-  if (status == GPC_OK)
-    status = solve(&t, 0, 0, &elbo);
+  t.point.at_mode = 1;
+  double evidence;
+  gpc_status status = climb(&t, 0, &evidence);
+  if (status == GPC_OK && joint->e <= FEW_EFFECTS) {
+    status = open_tau(&t);
+    if (status == GPC_OK)
+      status = climb(&t, 0, &evidence);
+  }
   if (status != GPC_OK)
     return status;
-  gpc_joint_reduced_variance(&t.reduced[0], pass->v, best->cov, joint->q, &t.room,
-                             t.var[0]);
   *mixture =
       gpc_posterior_get(joint->memory, joint->m, joint->slope_free ? 1 : 0, joint->e);
   memcpy(mixture->at.inducing, best->at.inducing, joint->m * sizeof(double));

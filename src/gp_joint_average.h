@@ -21,11 +21,12 @@ gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *p
                                 const gpc_joint_pass *pass, double slope_sd, double *work,
                                 double *cov);
 
-/* The mixture about the optimum `best` and the pass there, whose pi is where the tilting
- * of the other points begins. *passes counts on. GPC_OK, or what went wrong: then there is
- * no mixture. */
+/* The mixture about the optimum `best`, whose components are found by Laplace's method,
+ * eq. (44): the tilted bound, which the optimum has, is loose where a large sigma leaves much
+ * open, and would make those components too narrow and too light. pi [n x k] is overwritten.
+ * *passes counts on. GPC_OK, or what went wrong: then there is no mixture. */
 gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings *settings,
-                             const gpc_joint_point *best, const gpc_joint_pass *pass,
-                             int *passes, gpc_posterior *mixture);
+                             const gpc_joint_point *best, double *pi, int *passes,
+                             gpc_posterior *mixture);
 
 #endif

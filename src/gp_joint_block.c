@@ -100,7 +100,7 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
   memcpy(t->effect, point->effect, joint->e * sizeof(double));
   for (size_t j = 0; j < k; j++)
     gpc_powers_apply(&joint->features, j, 1, t->effect + joint->features.r * j);
-  if (point->has_effects)
+  if (point->has_effects && !point->at_mode)
     set_covariance(joint, point, chol, t);
   memset(t->hpacked, 0, triangle(k) * triangle(joint->features.r) * sizeof(double));
   memset(t->half, 0, g * g * sizeof(double));
@@ -346,7 +346,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   const gpc_gp_data *data = joint->data;
   const size_t k = data->k, r = joint->features.r, m = joint->m, g = joint->nodes->g;
   const size_t packed = triangle(r), pairs = triangle(k), e = joint->e;
-  const int effects = point->has_effects;
+  const int effects = point->has_effects && !point->at_mode;
   size_t total = 0;
   read_rows(joint, first, rows, pass->psi, t);
   if (effects)
@@ -374,10 +374,14 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
     const double w = gpc_gp_weight(data, row);
     if (count == 0)
       continue;
-    if (count > 1)
+    if (point->at_mode) {
+      interpolate(m, t, i, count, t->active + k * i);
+      memset(t->c, 0, count * count * sizeof(double));
+    } else if (count > 1) {
       row_covariance(joint, t, i, count, effects, dense);
-    else
+    } else {
       t->c[0] = 0.0; /* what differs from itself? */
+    }
     const double bound = tilt_row(joint, t, row, i, count, pass->pi);
     pass->fit += w * (t->phi[label + k * i] - bound);
     if (count == 1) { /* the label's class, with all of the probability: H is 0, and the

@@ -191,6 +191,12 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
     const double tau = tau_of(joint, to, j), x = to->effect[j] / tau;
     sum -= 0.5 * x * x + log(tau);
   }
+  const double *m0 = reduced->from->at.q_mean, *e0 = reduced->from->effect;
+  room->gain = sum + 0.5 * gpc_dot(m, m0, m0);
+  for (size_t j = 0; j < e; j++) {
+    const double tau = tau_of(joint, to, j), x = e0[j] / tau;
+    room->gain += 0.5 * x * x + log(tau);
+  }
   logdet = -(logdet + reduced->logdet); /* log|S| */
   *value = sum + 0.5 * logdet - 0.5 * gpc_dot(g, room->rho, pass->v) +
            gpc_joint_hyperprior(joint, to->tau, NULL);
@@ -200,27 +206,6 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
     to->logdet = logdet;
   }
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
-}
-
-void gpc_joint_reduced_variance(const gpc_joint_reduced *reduced, const double *w,
-                                const double *cov, size_t ld,
-                                gpc_joint_reduced_room *room, double *var) {
-  const size_t g = reduced->joint->nodes->g, m = reduced->joint->m;
-  double *s = room->inv, *a = room->ga, *as = room->a; /* which are done with */
-  double total = 0.0;
-  for (size_t i = 0; i < g; i++)
-    total += w[i];
-  for (size_t j = 0; j < m; j++) {
-    const double mean = gpc_dot(g, w, room->a + g * j) / total;
-    for (size_t i = 0; i < g; i++)
-      a[i + g * j] = room->a[i + g * j] - mean;
-    memcpy(s + m * j, cov ? cov + ld * j : room->xx + m * j, m * sizeof(double));
-  }
-  gpc_gemm(0, 0, g, m, m, 1.0, a, s, 0.0, as);
-  memcpy(var, room->rho, g * sizeof(double));
-  for (size_t j = 0; j < m; j++)
-    for (size_t i = 0; i < g; i++)
-      var[i] += a[i + g * j] * as[i + g * j];
 }
 
 gpc_status gpc_joint_reduced_covariance(const gpc_joint_reduced *reduced, double slope_sd,

@@ -34,6 +34,8 @@ typedef struct {
   double *xx, *inv;     /* [(m + 1) x (m + 1)] */
   double *xe, *work;    /* [(m + 1) x e] */
   double *d, *hd, *sol; /* [g + e], [g + e], [3 (m + 1)] */
+  double gain; /* what the last solution promised beyond the point of its pass, where the
+                  hyperparameters are the same, log|S| apart */
 } gpc_joint_reduced_room;
 
 void gpc_joint_reduced_get(const gpc_joint *joint, gpc_joint_reduced *out);
@@ -49,14 +51,6 @@ gpc_status gpc_joint_reduce(const gpc_joint *joint, const gpc_joint_pass *pass,
 gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
                                    gpc_joint_reduced_room *room, gpc_joint_point *to,
                                    double *value);
-
-/* var [g] := the variance of the process on the nodes, less its mean by weights w [g] (a
- * constant is nothing to a row), at the hyperparameters of the last point that was solved
- * for: S_mm given as the leading part of cov, whose columns are `ld` long, or (NULL) that of
- * the point. */
-void gpc_joint_reduced_variance(const gpc_joint_reduced *reduced, const double *w,
-                                const double *cov, size_t ld,
-                                gpc_joint_reduced_room *room, double *var);
 
 /* cov [size x size] of (m, slope, e) at the hyperparameters of `at`, eq. (33): what
  * gpc_joint_covariance() computes. */

@@ -18,17 +18,9 @@
 #define LEAST_L 0.9     /* spacings of the inducing inputs that a lengthscale must have */
 
 /* The priors, chosen on simulated truths (bench/validity/intervals.R): */
-#define SIGMA_RATE (1.0 / 3.0)
+#define SIGMA_RATE 0.1
 #define L_CENTRE 16.0 /* fractions of the width */
 #define L_SD 0.7      /* in log l */
-
-/* How much wider than its posterior a bent component is taken to be, in standard
- * deviations: 1 for a line, WIDER for a large sigma, half of the variance at sigma =
- * WIDER_AT. What is left out (variances of effects at their optimum, the bias of smoothing,
- * a bound in place of the evidence) is of bends, not of lines. Both are empirical, chosen
- * with the priors on the same truths, and tried on others. */
-#define WIDER 1.35
-#define WIDER_AT 0.8
 
 gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,
                                 size_t e) {
@@ -143,11 +135,6 @@ static void get_room(const gpc_posterior *out, mixing *f) {
   memset(f->cov, 0, size * size * sizeof(double));
 }
 
-/* eq. (43): the factor of a component's covariance. */
-static double widened(double s2) {
-  return 1.0 + (WIDER * WIDER - 1.0) * s2 / (s2 + WIDER_AT * WIDER_AT);
-}
-
 /* f->now added with weight exp(value). */
 static void add(mixing *f, double value) {
   const gpc_posterior *now = &f->now;
@@ -163,7 +150,6 @@ static void add(mixing *f, double value) {
   change_posterior(now, f->tt, f->at, f->part, cov);
   if (!f->points)
     memcpy(f->origin, f->at, size * sizeof(double));
-  const double wider = widened(now->at.hyper.s2);
   double weight = 1.0, rest = 1.0;
   if (value > f->top) {
     rest = exp(f->top - value);
@@ -179,7 +165,7 @@ static void add(mixing *f, double value) {
     f->mean[c] = rest * f->mean[c] + weight * f->at[c];
     for (size_t r = 0; r < size; r++)
       f->cov[r + size * c] = rest * f->cov[r + size * c] +
-                             weight * (wider * cov[r + size * c] + f->at[r] * f->at[c]);
+                             weight * (cov[r + size * c] + f->at[r] * f->at[c]);
   }
   f->points++;
 }

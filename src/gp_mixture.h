@@ -4,12 +4,12 @@
  * the bound, by what it leaves open of the slope, and by weak priors:
  *
  *   weight = exp(ELBO) sd(slope) p(sigma) p(l),
- *   sigma ~ Exp(1/3),   log l ~ N(log(width / 16), .7^2)                       eq. (42)
+ *   sigma ~ Exp(1/10),   log l ~ N(log(width / 16), .7^2)                       eq. (42)
  *
- * the smallest sigma standing for the line. The mixture of their posteriors, those of bent
- * maps widened by a constant that was found by simulation, is made one Gaussian with the
- * same mean and covariance, eq. (43), in the whitened coordinates of one basis, whose lengthscale is short enough for every component to be interpolated
- * from its values at the inducing inputs. */
+ * the smallest sigma standing for the line. The mixture of their posteriors is made one
+ * Gaussian with the same mean and covariance, eq. (43), in the whitened coordinates of one
+ * basis, whose lengthscale is short enough for every component to be interpolated from its
+ * values at the inducing inputs. */
 #ifndef GPC_GP_MIXTURE_H
 #define GPC_GP_MIXTURE_H
 

@@ -1,8 +1,9 @@
 # Rscript bench/validity/intervals.R: how often the 95 % intervals of calib_gp() hold the true probability, in
 # simulations with known truth (bench/validity/truths.R). Every cell (truth, classes, rows) is a part of its own, kept in
 # .build/intervals/ as it is done, so that a run may be interrupted; delete that folder to begin again. TRUTHS, CLASSES
-# and ROWS choose cells (separated by semicolons), REPEATS says how often, SECONDS after how many seconds to stop. The
-# table of all cells there are goes to bench/results/intervals.md, and its numbers to vignettes/uncertainty/coverage.csv. All of it is estimated to take 20 minutes of one core (from the cells measured so far).
+# and ROWS choose cells (separated by semicolons), REPEATS says how often, SECONDS after how many seconds to stop, CORES how
+# many cells are worked on at a time (2). The table of all cells there are goes to bench/results/intervals.md, and its numbers
+# to vignettes/uncertainty/coverage.csv.
 
 library(gpcalib)
 source("bench/validity/truths.R")
@@ -13,6 +14,7 @@ truths <- chosen("TRUTHS", c(tuned, held_out))
 classes <- as.integer(chosen("CLASSES", c(2, 10, 100)))
 rows <- as.integer(chosen("ROWS", c(100, 300, 1000, 5000)))
 repeats <- function(k) as.integer(Sys.getenv("REPEATS", if (k == 2) "30" else if (k < 100) "10" else "5"))
+cores <- as.integer(Sys.getenv("CORES", "2"))
 seconds <- as.numeric(Sys.getenv("SECONDS", "Inf"))
 out_file <- "bench/results/intervals.md"
 kept <- file.path(Sys.getenv("BUILD", ".build"), "intervals")
@@ -22,7 +24,8 @@ level <- 0.95
 quietly <- function(code) suppressMessages(suppressWarnings(code))
 
 # One calibration set, and whether the intervals of new rows hold the truth: of the class with the highest score (of
-# the first of two), beside its score, and of all classes; with integration and without.
+# the first of two), beside its score, and of all classes; with integration and without (whose fit is the same but for
+# the averaged posterior, which tests/testthat/test-gp-averaged.R sees to).
 run_once <- function(truth, k, n) {
   new_rows <- rows_new(k)
   map <- make_truth(truth, k)
@@ -31,13 +34,15 @@ run_once <- function(truth, k, n) {
   new <- draw_scores(new_rows, k)
   p <- softmax(map(new))
   top <- cbind(seq_len(new_rows), if (k == 2) 1 else max.col(new))
-  one <- function(integrate) {
-    fit <- quietly(calib_gp(z, labels, input = "logits", integrate = integrate))
+  averaged <- quietly(calib_gp(z, labels, input = "logits"))
+  plain <- averaged
+  plain["averaged"] <- list(NULL)
+  one <- function(fit) {
     x <- quietly(predict(fit, new, type = "interval", level = level, n_draws = 400))
     holds <- x[, , "lower"] <= p & p <= x[, , "upper"]
     list(top = holds[top], all = mean(holds), width = mean((x[, , "upper"] - x[, , "lower"])[top]))
   }
-  list(score = new[top], plain = one(FALSE), averaged = one(TRUE))
+  list(score = new[top], plain = one(plain), averaged = one(averaged))
 }
 
 # Coverage on average, of the worst tenth of the rows by their score, and its error over calibration sets.
@@ -52,21 +57,27 @@ summarise <- function(runs, which) {
 }
 
 began <- proc.time()[["elapsed"]]
-for (kept_back in c(FALSE, TRUE)) for (n in rows) for (k in classes) for (truth in truths[(truths %in% held_out) == kept_back]) {
-  file <- file.path(kept, paste0(gsub("[^a-z0-9]+", "-", truth), "-", k, "-", n, ".rds"))
-  if (file.exists(file) || proc.time()[["elapsed"]] - began > seconds) next
-  set.seed(n + k)
-  runs <- lapply(seq_len(repeats(k)), function(i) run_once(truth, k, n))
-  cell <- cbind(truth = truth, classes = k, rows = n, repeats = repeats(k), averaged = summarise(runs, "averaged"),
+file_of <- function(truth, k, n) file.path(kept, paste0(gsub("[^a-z0-9]+", "-", truth), "-", k, "-", n, ".rds"))
+one_cell <- function(cell) {
+  if (proc.time()[["elapsed"]] - began > seconds) return(NULL)
+  set.seed(cell$n + cell$k)
+  runs <- lapply(seq_len(repeats(cell$k)), function(i) run_once(cell$truth, cell$k, cell$n))
+  out <- cbind(truth = cell$truth, classes = cell$k, rows = cell$n, repeats = repeats(cell$k), averaged = summarise(runs, "averaged"),
     plain = summarise(runs, "plain"))
-  saveRDS(cell, file)
-  cat(truth, k, n, sprintf("%.3f (%.3f), worst tenth %.2f; without %.3f\n", cell$averaged.coverage, cell$averaged.error,
-    cell$averaged.worst, cell$plain.coverage))
+  saveRDS(out, file_of(cell$truth, cell$k, cell$n))
+  cat(cell$truth, cell$k, cell$n, sprintf("%.3f (%.3f), worst tenth %.2f; without %.3f\n", out$averaged.coverage, out$averaged.error,
+    out$averaged.worst, out$plain.coverage))
 }
+cells <- expand.grid(truth = truths, k = classes, n = rows, stringsAsFactors = FALSE)
+cells <- cells[order(cells$truth %in% held_out), ] # those kept for the end come last
+cells <- cells[!file.exists(file_of(cells$truth, cells$k, cells$n)), ]
+done <- parallel::mclapply(split(cells, seq_len(nrow(cells))), one_cell, mc.cores = cores, mc.preschedule = FALSE)
+failed <- vapply(done, inherits, NA, "try-error")
+if (any(failed)) stop(done[[which(failed)[1]]])
 
 # The table ---------------------------------------------------------------------------------------------------------
 
-cells <- do.call(rbind, lapply(list.files(kept, full.names = TRUE), readRDS))
+cells <- do.call(rbind, lapply(list.files(kept, "rds$", full.names = TRUE), readRDS))
 cells <- cells[order(cells$classes, cells$rows, match(cells$truth, c(tuned, held_out))), ]
 two <- function(x) sub("^0", "", sprintf("%.2f", x))
 verdict <- function(x) {

@@ -303,6 +303,97 @@ static void test_pass(int sharp) {
   }
 }
 
+/* At the mode -------------------------------------------------------------------------- */
+
+/* The logarithm of the posterior density at a point, by its definition. */
+static double slow_density(problem *p) {
+  const size_t k = p->data.k, r = p->joint.features.r, e = p->joint.e;
+  double z[4], work[4], f[16], a[4 * M], rho[4], sum = 0.0;
+  gpc_basis basis = {.m = M,
+                     .w = p->point.at.inducing,
+                     .hyper = p->point.at.hyper,
+                     .chol = got(M * M)};
+  CHECK(gpc_basis_factor(&basis) == GPC_OK);
+  for (size_t i = 0; i < N; i++) {
+    double phi[4], total = 0.0;
+    for (size_t j = 0; j < k; j++)
+      z[j] = p->z[i + N * j];
+    gpc_basis_eval(&basis, k, z, a, rho);
+    gpc_features_row(&p->joint.features, z, work, f);
+    for (size_t j = 0; j < k; j++) {
+      phi[j] = p->point.at.slope * p->z[i + N * j];
+      for (size_t s = 0; s < M; s++)
+        phi[j] += a[j + k * s] * p->point.at.q_mean[s];
+      for (size_t s = 0; s < r; s++)
+        phi[j] += f[s] * p->point.effect[j * r + s];
+      total += exp(phi[j]);
+    }
+    sum += p->w[i] * (phi[p->label[i] - 1] - log(total));
+  }
+  for (size_t i = 0; i < M; i++)
+    sum -= 0.5 * p->point.at.q_mean[i] * p->point.at.q_mean[i];
+  for (size_t j = 0; j < e; j++) {
+    const double tau = p->point.tau[gpc_features_block(&p->joint.features, j % r)];
+    sum -= 0.5 * p->point.effect[j] * p->point.effect[j] / (tau * tau) + log(tau);
+  }
+  return sum + gpc_joint_hyperprior(&p->joint, p->point.tau, NULL);
+}
+
+/* A pass with S left out is the density itself, and Newton's method finds its mode. */
+static void test_mode(void) {
+  for (size_t k = 2; k <= 4; k++) {
+    problem *p = cmemory_get(NULL, sizeof *p);
+    make_problem(k, p);
+    const size_t e = p->joint.e;
+    gpc_joint_reduced reduced;
+    gpc_joint_reduced_room room;
+    gpc_joint_point to;
+    double value, best = -INFINITY;
+    gpc_joint_reduced_get(&p->joint, &reduced);
+    gpc_joint_reduced_room_get(&p->joint, &room);
+    gpc_joint_point_get(&p->joint, &to);
+    p->point.at_mode = 1;
+    for (int i = 0; i < 8; i++) {
+      CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+      CHECK_NEAR(p->point.elbo, slow_density(p), 1e-6);
+      CHECK(p->point.elbo >= best - 1e-7);
+      best = p->point.elbo;
+      CHECK(gpc_joint_reduce(&p->joint, &p->pass, &p->point, got(e * e), &reduced) ==
+            GPC_OK);
+      gpc_joint_point_copy(&p->joint, &p->point, &to);
+      CHECK(gpc_joint_reduced_solve(&reduced, 0, &room, &to, &value) == GPC_OK);
+      CHECK(room.gain >= -1e-9);
+      CHECK(i > 0 || room.gain > 0.1); /* it does not begin at the mode */
+      gpc_joint_point_copy(&p->joint, &to, &p->point);
+    }
+    CHECK(room.gain < 1e-8);
+    /* log evidence, eq. (44): the density there and half of log|S|, less what the inducing
+     * values do not determine */
+    const double rest = value + gpc_joint_constant(&p->pass) - best;
+    CHECK(gpc_joint_reduced_solve(&reduced, 1, &room, &to, &value) == GPC_OK);
+    CHECK_NEAR(rest,
+               0.5 * to.logdet - 0.5 * gpc_dot(p->joint.nodes->g, room.rho, p->pass.v), 1e-8);
+    const double h = 0.02; /* nothing near it is higher */
+    best = slow_density(p);
+    for (size_t j = 0; j < e; j++)
+      for (int sign = -1; sign <= 1; sign += 2) {
+        p->point.effect[j] += sign * h;
+        CHECK(slow_density(p) < best);
+        p->point.effect[j] -= sign * h;
+      }
+    for (int sign = -1; sign <= 1; sign += 2) {
+      const double slope = p->point.at.slope; /* the labels are random: at the limit? */
+      p->point.at.slope += sign * h;
+      CHECK(slope == p->joint.slope_low || slow_density(p) < best);
+      p->point.at.slope = slope;
+      p->point.at.q_mean[2] += sign * h;
+      CHECK(slow_density(p) < best);
+      p->point.at.q_mean[2] -= sign * h;
+    }
+    cmemory_end();
+  }
+}
+
 /* The surrogate ---------------------------------------------------------------------- */
 
 static void test_surrogate(void) {
@@ -472,6 +563,7 @@ int main(void) {
   test_pass(1);
   test_reduced();
   test_blocks();
+  test_mode();
   test_surrogate();
   test_fixed_point();
   return CTEST_END();

@@ -59,15 +59,14 @@ test_that("the average is that of fits whose hyperparameters are held, written o
   })
   half <- exp(0.5)
   lowest <- grid$sigma <= 0.07
-  mass <- ifelse(lowest, 1, exp(-grid$sigma / half / 3)) - exp(-grid$sigma * half / 3)
+  mass <- ifelse(lowest, 1, exp(-grid$sigma / half / 10)) - exp(-grid$sigma * half / 10)
   u <- log(grid$l * 16 / width) / 0.7
   mass <- mass * (pnorm(u + 0.4 / 0.7) - pnorm(u - 0.4 / 0.7))
   value <- vapply(parts, `[[`, 0, "value") + log(mass)
   weight <- exp(value - max(value))
   weight <- weight / sum(weight)
   mean <- drop(sapply(parts, `[[`, "mean") %*% weight)
-  wider <- 1 + (1.35^2 - 1) * grid$sigma^2 / (grid$sigma^2 + 0.8^2)
-  spread <- sapply(seq_along(parts), function(i) wider[i] * parts[[i]]$var + (parts[[i]]$mean - mean)^2)
+  spread <- sapply(seq_along(parts), function(i) parts[[i]]$var + (parts[[i]]$mean - mean)^2)
   var <- drop(spread %*% weight)
   # what the fit keeps
   got <- fit$averaged
@@ -188,4 +187,19 @@ test_that("summary() says so", {
   d <- two_bent(100, 9)
   expect_output(print(summary(fit_gp2(d))), "intervals averaged over variance and lengthscale")
   expect_false(any(grepl("averaged", capture.output(print(summary(fit_gp2(d, integrate = FALSE)))))))
+})
+
+test_that("the standard deviations of few effects are averaged over as well: a large offset is held back less", {
+  d <- with_seed(21, {
+    z <- outer(stats::rnorm(100, sd = 1.25), c(1, -1))
+    list(z = z, y = factor(oracle_draw(oracle_softmax(sweep(z, 2, c(1.2, -1.2), "+"))), levels = 1:2))
+  })
+  fit <- fit_gp2(d, class_effects = "offset")
+  offset <- function(effects) diff(effects$effect[1, 1:2])
+  expect_lt(offset(fit$effects), -0.3)
+  expect_lt(offset(fit$averaged$effects), 1.1 * offset(fit$effects))
+  # labels whose frequencies agree with the scores: there is nothing to hold back
+  same <- with_seed(22, factor(oracle_draw(oracle_softmax(d$z)), levels = 1:2))
+  none <- fit_gp2(list(z = d$z, y = same), class_effects = "offset")
+  expect_lt(abs(offset(none$averaged$effects)), 0.3)
 })

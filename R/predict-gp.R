@@ -47,7 +47,7 @@
 #' least .76 in the worst tenth of the rows; for a root, whose slope at 0 is infinite, .90 to .95 (.55 in the worst tenth). With ten classes, 100 to 1000 rows, and the class with the
 #' highest score it was .90 to 1.00 (.62), with 100 classes .90 to 1.00 (.60). With 5000 rows, where intervals are short, a smooth map cannot follow kinks as
 #' closely as they claim: .79 to .98 (.30), lowest for a power, a root and a map that saturates. A cubic map of ten or 100 classes, which was kept apart, had .69 to .87: there the highest scores
-#' have probabilities nearer to 1 than their intervals reach. Where a straight line is true, it was .95 to .98 with two classes, and intervals are wider than need be with more (.99 to 1.00).
+#' have probabilities nearer to 1 than their intervals reach. Where a straight line is true, it was .94 to .98 with two classes, and intervals are wider than need be with more (.99 to 1.00).
 #' With `integrate = FALSE` bent maps of two classes had .77 to .97.
 #'
 #' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores in every mode. Its functions are

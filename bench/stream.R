@@ -1,9 +1,9 @@
 # Rscript bench/stream.R [PLAN] [SET ...]: update() of calib_gp() batch by batch against fits of all rows so far. PLAN is one of
-#   short   2000 rows in batches of 100, 50 and 200 (GPCALIB_BATCH: one of them), five orders (GPCALIB_ORDERS)
-#   long    up to 6000 rows in batches of 200, where many rows are frozen by the end, two orders
-#   frozen  as short, batches of 100, with buffer = 0: no rows are kept, every batch is frozen at once; one order
+#   short   2000 rows in batches of 100 (five orders, GPCALIB_ORDERS), 50 and 200 (one order; GPCALIB_BATCH: one size alone)
+#   long    up to 6000 rows in batches of 200, where many rows are frozen by the end, one order
+#   frozen  as short, batches of 100, with buffer = 0: no summary is kept, every batch is frozen at once; one order
 #   report  only writes bench/results/stream.md again
-# Log loss of held-out rows from the fifth batch on, at some batches; how far the orders of the batches are apart; the time of an
+# Log loss of held-out rows from the fifth batch on: at every batch in the first order of batches of 100, else at some; how far the orders of the batches are apart; the time of an
 # update as a share of that of the fit of all rows. Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
 # 1000). What is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
 
@@ -29,11 +29,11 @@ run <- function(plan, name, size, order_number) {
   test <- utils::head(rows[-seq_len(n)], 4000)
   forecast <- function(fit) suppressWarnings(predict(fit, d$scores[test, ]))
   fit_rows <- function(r) {
-    suppressWarnings(calib_gp(d$scores[r, ], labels[r], integrate = FALSE, control = gp_control(buffer = if (plan == "frozen") 0)))
+    suppressWarnings(calib_gp(d$scores[r, ], labels[r], integrate = FALSE, control = if (plan == "frozen") gp_control(buffer = 0) else gp_control()))
   }
   set.seed(order_number)
   order <- if (order_number == 1) rows[seq_len(n)] else sample(rows[seq_len(n)])
-  at <- if (plan == "long") seq(1000, n, by = 1000) else unique(sort(c(5 * size, seq(500, n, by = 500), n)))
+  at <- if (plan == "long") seq(1000, n, by = 1000) else unique(sort(c(5 * size, seq(500, n, by = if (size == 100 && order_number == 1) 100 else 500), n)))
   at <- at[at %% size == 0 & at >= 5 * size]
   fit <- fit_rows(order[seq_len(size)])
   took <- NULL
@@ -60,7 +60,7 @@ found <- if (file.exists(kept)) utils::read.csv(kept)
 if (plan != "report") {
   dir.create(probs_of, recursive = TRUE, showWarnings = FALSE)
   sizes <- if (plan == "short") as.integer(strsplit(Sys.getenv("GPCALIB_BATCH", "100 200 50"), " ")[[1]]) else if (plan == "long") 200 else 100
-  for (size in sizes) for (o in seq_len(c(short = orders, long = min(orders, 2), frozen = 1)[[plan]])) for (name in sets) {
+  for (size in sizes) for (o in seq_len(if (plan == "short" && size == 100) orders else 1)) for (name in sets) {
     if (plan == "frozen" && name == "letter_qda") next # has too many effects for a quadratic
     if (any(found$plan == plan & found$data == name & found$order == o & found$batch == size)) next
     new <- run(plan, name, size, o)

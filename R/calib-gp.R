@@ -218,16 +218,18 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #' @param matrix_classes,softmax_classes The most classes for which matrix effects, and among them
 #'   those of the softmax, are fitted. Their cost grows with the fourth power of the number of classes
 #'   per row and with the sixth power apart from the rows.
-#' @param buffer How many calibration rows the object may keep, for [`update()`][update.calibrator]: see there. 0, the default: none, so
-#'   that the object holds no calibration rows. `NULL`: 500 to 2000 (with more than 420 class effects 5000), fewer where they would take much
-#'   room.
+#' @param buffer How many calibration rows the object may keep for [`update()`][update.calibrator], where similar rows are merged into one when
+#'   there are more: see there. They are kept while they stand for no more than 2000 rows, nor than five times `buffer` (two classes: ten times).
+#'   `NULL`: 100 for each class, at least 200 (two classes) or 400 and at most 1200; none with more than 26 classes or `class_effects =
+#'   "none"`. 0: none, so that the object holds
+#'   no calibration rows.
 #' @param trace Print a line per pass?
 #' @return A list for the argument `control` of [calib_gp()].
 #' @examples
 #' fit <- calib_gp(rain_nyc$prob, rain_nyc$rain, control = gp_control(trace = TRUE))
 #' @export
 gp_control <- function(tol = 1e-5, max_passes = 200, matrix_classes = 26, softmax_classes = 14,
-                       buffer = 0, trace = FALSE) {
+                       buffer = NULL, trace = FALSE) {
   list(
     tol = check_number(tol, "tol", 1e-10, 10), max_passes = check_count(max_passes, "max_passes"),
     matrix_classes = check_count(matrix_classes, "matrix_classes", 2, 100),
@@ -316,6 +318,7 @@ drop_weightless <- function(data) {
   data$scores <- data$scores[rows, , drop = FALSE]
   data$labels <- data$labels[rows]
   data$weights <- data$weights[rows]
+  data$counts <- data$counts[rows]
   data$scan <- scan_rows(data$scores)
   data
 }

@@ -92,14 +92,21 @@ gp_with_offsets <- function(fit, data, effects) {
 #' scores were equal there is no change
 #' @noRd
 gp_changed <- function(fit, data) {
-  if (is.null(fit$effects) && is.null(fit$offsets)) return(list(changed = fit$shared_changed))
-  floor <- if (!is.null(fit$floor)) log(fit$floor) else if (data$input == "probs") log(.Machine$double.xmin) else -Inf
-  at <- list(z = fit$z, floor = floor)
-  at <- c(at, .Call(C_gp_centre, at, TRUE, c(-Inf, Inf), data$threads))
-  probs <- gp_probs(fit, at, "mean", threads = data$threads)
+  if (is.null(fit$effects) && is.null(fit$offsets) && is.null(data$counts)) return(list(changed = fit$shared_changed))
+  probs <- mean_probs(fit, data)
   rows <- seq_len(nrow(probs))
   now <- data$scores[cbind(rows, scan_rows(probs)$arg)]
-  list(changed = sum(now < data$scores[cbind(rows, data$scan$arg)]))
+  list(changed = count_rows(data, now < data$scores[cbind(rows, data$scan$arg)]))
+}
+
+#' The probabilities of the rows of a fit, of the map's mean
+#' @noRd
+mean_probs <- function(fit, data) {
+  log_mean <- fit$mean == "log"
+  floor <- if (!is.null(fit$floor)) fit$floor else if (data$input == "probs") .Machine$double.xmin else 0
+  at <- list(z = fit$z, floor = if (log_mean) floor else log(floor))
+  at <- c(at, .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), data$threads))
+  gp_probs(fit, at, "mean", threads = data$threads)
 }
 
 # What the object keeps ---------------------------------------------------------------------

@@ -9,16 +9,16 @@ fit_gp <- function(data, mean, spec, floor) {
   center <- if (is.null(spec$center)) mean != "log" else spec$center
   if (center && data$input == "logits" && !scores$floored) check_far_down(data)
   blocks <- gp_effect_blocks(data, mean, center, spec)
-  rows <- gp_keep_rows(data, center, spec, blocks, !is.null(floor))
+  keep <- keeps_rows(data, center, spec, blocks)
   fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
-    gp_settings(data, mean, center, spec, scores$floors, blocks, is.null(rows)), spec$threads)
+    gp_settings(data, mean, center, spec, scores$floors, blocks, !keep), spec$threads)
   stop_gp(fit, spec, center)
   offset_site <- fit$effects$site # of many classes
   fit <- gp_with_effects(fit, data, blocks)
   out <- c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
     averaged = gp_averaged_part(fit),
-    stream = gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, offset_site), shared_changed = fit$changed,
+    shared_changed = fit$changed,
     tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
@@ -26,6 +26,8 @@ fit_gp <- function(data, mean, spec, floor) {
     gave_up = fit$passes < spec$control$max_passes
   ))
   if (!is.null(out$effects)) out$increasing <- gp_increasing(out)
+  rows <- if (keep) gp_keep_rows(data, out, spec, !is.null(floor))
+  out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, offset_site))
   out
 }
 

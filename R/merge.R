@@ -4,7 +4,7 @@
 #'
 #' Combines two calibrators into the one that a fit to the rows of both would give. This is possible where the objects hold enough of
 #' their rows: [calib_none()] and [calib_histogram()] with the same number of bins of equal width; [calib_isotonic()] and [calib_bbq()] as long as no scores are pooled; [calib_gp()] as long as both have
-#' all their rows (for the limits see [update.calibrator()]). For the other methods, and beyond these limits, it is an error; see
+#' all their rows, none of them merged (for the limits see [update.calibrator()]). For the other methods, and beyond these limits, it is an error; see
 #' [update.calibrator()] for taking the rows of the one into the other.
 #'
 #' @param x,y Calibrators of the same method, classes, kind of input and settings.
@@ -77,7 +77,7 @@ merge_points <- function(x, y, counts) {
 
 #' @export
 merge_fits.calib_gp <- function(x, y, counts) {
-  all_rows <- function(fit) !is.null(fit$stream$rows) && is.null(fit$stream$knots)
+  all_rows <- function(fit) !is.null(fit$stream$rows) && is.null(fit$stream$rows$counts) && is.null(fit$stream$knots)
   if (!all_rows(x) || !all_rows(y)) return(merge_fits.default(x))
   if (!identical(x$stream$held, y$stream$held)) stop_input("y", "has another `hyper` than `x`", "Such calibrators cannot be merged.")
   nothing <- list(scores = matrix(0, 0, length(y$classes)), labels = integer(), classes = y$classes, input = y$input, threads = 1L)

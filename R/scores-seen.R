@@ -25,7 +25,8 @@ scores_seen <- function(fit, mean, data) {
     scale = if (mean == "log") "log" else "score", breaks = fit$ends,
     true = fit$true[inner], other = fit$other[inner],
     beyond = c(true = share(fit$true), other = share(fit$other)),
-    temperature = if (known) 1 / fit$beta else NA_real_, rows = fit$sample_rows,
+    temperature = if (known) 1 / fit$beta else NA_real_,
+    rows = if (is.null(data$counts)) fit$sample_rows else round(sum(data$counts) * fit$sample_rows / nrow(data$scores)),
     temperature_error = if (known && is.finite(fit$log_beta_error)) fit$log_beta_error else NA_real_
   )
 }

@@ -1,11 +1,11 @@
-# New rows for the process: those seen before are a frozen quadratic (src/gp_stream.h), which calib_gp() keeps
-# in the field `stream`.
+# New rows for the process: those seen before are a summary (update-rows.R) and, when they are many, a frozen quadratic
+# (src/gp_stream.h), which calib_gp() keeps in the field `stream`.
 
 #' What a fit keeps for later rows
 #'
-#' The quadratic of the process alone, that with effects of the classes, where they were tried; as long as there are few, the
-#' latest rows themselves; the hyperparameters that were held, and what of gp_control() still matters. NULL where the effects
-#' are too many for a quadratic, and the rows too many to be kept.
+#' The quadratic of the process alone, that with effects of the classes, where they were tried; a summary of
+#' the latest rows, as long as they are not many; the hyperparameters that were held, and what of gp_control() still matters. NULL where the effects
+#' are too many for a quadratic, and the rows too many for a summary.
 #' @noRd
 gp_stream <- function(fit, spec, blocks, many, rows, offset_site) {
   site <- if (is.null(rows)) fit$site else spec$site
@@ -55,7 +55,7 @@ forget_offsets <- function(offsets, forget) {
 
 #' How a fit is to be updated, in the words of calib_gp()
 #'
-#' As long as all rows are there everything is estimated as at first. Later what is frozen says which effects there are.
+#' As long as nothing is frozen everything is estimated as at first. Later what is frozen says which effects there are.
 #' @noRd
 update_spec <- function(object, data, forget) {
   stream <- object$stream
@@ -66,7 +66,7 @@ update_spec <- function(object, data, forget) {
     mean = object$mean, center = object$center, covariance = object$covariance,
     inducing = if (!length(object$inducing) %in% c(16, 32, 64)) length(object$inducing), move = FALSE,
     hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
-    control = if (is.null(control)) gp_control() else {
+    control = if (is.null(control)) gp_control(buffer = 0) else { # of a version that kept no rows
       gp_control(matrix_classes = control[1], softmax_classes = control[2], buffer = if (!is.na(control[3])) control[3])
     })
   if (object$mean == "identity") spec$hyper <- spec$hyper[names(spec$hyper) != "slope"]
@@ -107,6 +107,7 @@ update_fit.calib_gp <- function(object, data, forget) {
     fit <- c(fit, gp_changed(fit, counted))
   }
   warn_gp(fit, counted)
+  if (!is.null(counted$counts)) fit$range <- range(object$range, fit$range) # that of merged rows is narrower
   object$converged <- fit$status == "ok"
   object$iterations <- object$passes <- as.integer(fit$passes)
   for (name in c("elbo", "hyper", "inducing", "q_mean", "q_cov", "passes_floor", "increasing", "status", "slope_cross",
@@ -130,7 +131,7 @@ stop_no_stream <- function(object) {
     "was fitted by a version that kept nothing for new rows"
   } else {
     paste0("has more than ", most_effects, " effects of single classes, of which no summary of its rows is kept")
-  }, "Fit it again on all rows, with class_effects = \"none\" or \"offset\", or with control = gp_control(buffer = NULL), which keeps rows in the object.")
+  }, "Fit it again on all rows, with class_effects = \"none\" or \"offset\", or with another `buffer` in gp_control(): a summary is kept while it stands for no more than five times so many rows.")
 }
 
 #' Where the projection of an increasing map counts, for old and new rows: old bins count at their middle

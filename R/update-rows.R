@@ -1,27 +1,68 @@
-# The latest rows of a fit of the process, kept beside the frozen quadratic until there are so many that they are
-# frozen too: a quadratic is as good as the fit at which it is expanded, and that of a few rows is not good.
+# What a fit of the process keeps of its rows beside the frozen quadratic: the rows themselves while they are few, then
+# fewer rows with the means of some (src/gp_merge.h). A quadratic is as good as the fit at which it is expanded,
+# and that of a few rows is not good. When there are many rows all are frozen.
 
 most_effects <- 420 # as GPC_SITE_EFFECTS in src/gp_stream.h
-fewest_rows <- 500 # by bench/stream.R: a quadratic about fits of so many rows is as good as the rows ...
-rows_per_effect <- 100 # ... and with effects of the classes of so many for each of them
-most_rows <- 2000
-most_rows_alone <- 5000 # where nothing can be frozen
-least_room <- 32768 # bytes; rows may also take as much room as the quadratic that would replace them
-knots_about <- 40
+most_rows <- 2000 # by bench/stream.R: a quadratic about fits of so many rows is as good as the rows
+rows_per_class <- 100L # by the same: merged to so many, rows serve as well as before ...
+few_rows <- c(200L, 400L) # ... at least so many, of two classes and of more ...
+kept_rows <- 1200L # ... and to so many where classes are many
+most_merged <- c(10, 5) # rows for each that is kept, likewise: means of more come to look surer than the rows were, fit after fit
+forgotten <- 1e-9 # of the largest weight: such rows go
+most_classes <- 26L # with more a row takes too much room, and a quadratic serves
 
-#' How many rows a fit may keep
+#' How many rows an object may keep, merged ones counted once
+#' @param tried whether there may be effects of the classes: without them a quadratic serves.
 #' @noRd
-buffer_rows <- function(buffer, blocks, classes) {
+buffer_rows <- function(buffer, classes, tried) {
   if (!is.null(buffer)) return(buffer)
-  effects <- if (sum(blocks) > 1) count_effects(blocks, classes) else 0
-  if (effects > most_effects) return(most_rows_alone)
-  size <- knots_about + effects
-  room <- max(least_room, 8 * size * (size + 1) / 2)
-  as.integer(min(max(fewest_rows, rows_per_effect * effects), most_rows, room %/% (4 * (classes + 1))))
+  if (!tried || classes > most_classes) 0L else as.integer(min(max(rows_per_class * classes, few_rows[1 + (classes > 2)]), kept_rows))
+}
+
+#' How many rows they may stand for; more are frozen
+#' @noRd
+summed_rows <- function(kept, effects, classes) {
+  most <- most_merged[1 + (classes > 2)] * kept
+  if (effects > most_effects) most else min(most, most_rows)
 }
 
 count_effects <- function(blocks, classes) {
   classes * sum(blocks * block_sizes(classes))
+}
+
+#' Are the rows of this fit to be kept? Otherwise they are frozen
+#'
+#' Rows that are many are frozen, by their effective number (Kish's); so is what single precision cannot hold.
+#' @noRd
+keeps_rows <- function(data, center, spec, blocks) {
+  classes <- length(data$classes)
+  kept <- buffer_rows(spec$control$buffer, classes, any(blocks > 0))
+  effects <- if (gp_many(spec, classes)) 0 else count_effects(blocks, classes)
+  if (kept == 0 || effective_rows(data) > summed_rows(kept, effects, classes) + 0.5) return(FALSE)
+  z <- row_scores(data, center)
+  size <- max(abs(z[is.finite(z)]), 0)
+  !(size > 1e30 || size > 0 && size < 1e-20 || any(data$weights > 1e30 | data$weights < 1e-30))
+}
+
+#' (sum w)^2 / sum w^2, rows that are several counting as those
+#' @noRd
+effective_rows <- function(data) {
+  if (is.null(data$weights)) return(nrow(data$scores))
+  w <- data$weights / max(data$weights)
+  sum(w)^2 / sum(w^2 / row_counts(data))
+}
+
+row_counts <- function(data) if (is.null(data$counts)) rep(1, nrow(data$scores)) else data$counts
+
+#' How many rows these are, merged ones counted as often as they are
+#' @noRd
+count_rows <- function(data, which) as.integer(round(sum(row_counts(data)[which])))
+
+#' Scores to be kept: logarithms of probabilities (those below 1e-38 are none in single precision), logits less the highest of the row
+#' @noRd
+row_scores <- function(data, center) {
+  if (data$input == "probs") return(log(data$scores))
+  if (center) data$scores - scan_rows(data$scores, keep = "max")$max else data$scores
 }
 
 #' Numbers as the bits of single precision, four bytes each
@@ -38,26 +79,39 @@ from_single <- function(bits) {
   readBin(writeBin(bits, raw(), size = 4), "double", length(bits), size = 4)
 }
 
-#' The rows of a fit to be kept in place of a quadratic, or NULL
+#' What an object keeps of its rows
 #'
-#' Probabilities are kept as logarithms: those below 1e-38 are none in single precision.
-#' @param given whether the floor was given, not chosen: then it stays.
+#' @param fit as fit_gp() returns it; @param given whether its floor was given, not chosen: then it stays.
+#' @return list: `scores`, `labels`, `given`, `weights` unless all are 1, `counts` of the rows that each stands for if some were merged.
 #' @noRd
-gp_keep_rows <- function(data, center, spec, blocks, given) {
-  classes <- length(data$classes)
-  if (nrow(data$scores) > buffer_rows(spec$control$buffer, blocks, classes)) return(NULL)
-  z <- data$scores
-  if (data$input == "probs") {
-    z <- log(z)
-  } else if (center) {
-    z <- z - scan_rows(z, keep = "max")$max
-  }
-  # what single precision cannot hold is frozen at once
-  size <- max(abs(z[is.finite(z)]), 0)
-  if (size > 1e30 || size > 0 && size < 1e-20 || any(data$weights > 1e30 | data$weights < 1e-30)) return(NULL)
-  weighted <- !is.null(data$weights) && any(data$weights != 1)
-  c(list(scores = to_single(z), labels = as.integer(data$labels), given = given),
-    if (weighted) list(weights = to_single(data$weights)))
+gp_keep_rows <- function(data, fit, spec, given) {
+  rows <- list(z = row_scores(data, fit$center), labels = as.integer(data$labels),
+    weights = if (is.null(data$weights)) rep(1, nrow(data$scores)) else data$weights, counts = row_counts(data))
+  most <- buffer_rows(spec$control$buffer, length(data$classes), fit$tried)
+  if (length(rows$labels) > most) rows <- merge_rows(rows, data, fit, most)
+  c(list(scores = to_single(rows$z), labels = rows$labels, given = given),
+    if (any(rows$weights != 1)) list(weights = to_single(rows$weights)), if (any(rows$counts != 1)) list(counts = to_single(rows$counts)))
+}
+
+#' Rows merged to at most so many
+#'
+#' Only those with the same label and the same highest score are, so that accuracy stays. A merged row has its zeros at the floor that the fit
+#' has now; others keep theirs.
+#' @noRd
+merge_rows <- function(rows, data, fit, most) {
+  z <- rows$z
+  if (!is.null(fit$floor)) z <- pmax(z, log(fit$floor) + if (data$input == "logits") log(rowSums(exp(z))) else 0)
+  latent <- if (fit$mean == "log") z else log(pmax(mean_probs(fit, data), 1e-30)) # lower ones differ by nothing that matters
+  cell <- rows$labels + length(data$classes) * (data$scan$arg - 1L)
+  group <- .Call(C_merge_rows, t(latent), cell, rows$labels, rows$weights, as.integer(most))
+  first <- !duplicated(group)
+  sums <- rowsum(cbind(rows$weights * z, rows$weights, rows$counts), group)
+  classes <- seq_len(ncol(z))
+  weights <- unname(sums[, ncol(z) + 1])
+  merged <- tabulate(group, length(weights)) > 1
+  out <- rows$z[first, , drop = FALSE]
+  out[merged, ] <- sums[merged, classes] / weights[merged]
+  list(z = unname(out), labels = rows$labels[first], weights = weights, counts = unname(sums[, ncol(z) + 2]))
 }
 
 #' Rows kept before, at (1 - forget) of their weight, with those of a batch behind them
@@ -69,9 +123,11 @@ add_kept <- function(rows, data, forget) {
   if (data$input == "probs") z <- exp(z)
   old <- (1 - forget) * if (is.null(rows$weights)) rep(1, n) else from_single(rows$weights)
   new <- if (is.null(data$weights)) rep(1, nrow(data$scores)) else data$weights
-  data$scores <- rbind(z, unname(data$scores))
-  data$labels <- c(rows$labels, as.integer(data$labels))
-  data$weights <- if (all(old == 1) && all(new == 1)) NULL else c(old, new)
+  stay <- forget == 0 | old > forgotten * max(old, new)
+  if (!is.null(rows$counts)) data$counts <- c(from_single(rows$counts)[stay], row_counts(data))
+  data$scores <- rbind(z[stay, , drop = FALSE], unname(data$scores))
+  data$labels <- c(rows$labels[stay], as.integer(data$labels))
+  data$weights <- if (all(old == 1) && all(new == 1)) NULL else c(old[stay], new)
   data$scan <- scan_rows(data$scores, data$threads)
   data
 }
@@ -83,10 +139,13 @@ rows_wrong <- function(rows, classes) {
   if (!is.list(rows)) return("has rows that are no list")
   n <- length(rows$labels)
   wrong <- check_parts(rows, c(list(scores = field("integer", n * classes), labels = field("integer", NULL, low = 1, high = classes),
-    given = field("flag")), if (!is.null(rows$weights)) list(weights = field("integer", n))))
+    given = field("flag")), if (!is.null(rows$weights)) list(weights = field("integer", n)),
+    if (!is.null(rows$counts)) list(counts = field("integer", n))))
   if (length(wrong)) return(paste("has rows that:", wrong))
   z <- from_single(rows$scores)
   if (anyNA(z) || any(z == Inf) || any(abs(z[z > -Inf]) > 2e30)) return("has rows with scores that are none")
-  weights <- if (!is.null(rows$weights)) from_single(rows$weights)
-  if (anyNA(weights) || any(weights < 0 | weights > 2e30)) "has rows with weights that are none"
+  for (part in c("weights", "counts")) {
+    value <- if (!is.null(rows[[part]])) from_single(rows[[part]])
+    if (anyNA(value) || any(value < (part == "counts") | value > 2e30)) return(paste("has rows with", part, "that are none"))
+  }
 }

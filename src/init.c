@@ -35,6 +35,8 @@ SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads)
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows);
 SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends);
+/* r_merge.c */
+SEXP r_merge_rows(SEXP f, SEXP cell, SEXP label, SEXP weight, SEXP most);
 /* r_query.c */
 SEXP r_query_information(SEXP fit, SEXP at, SEXP offset);
 SEXP r_query_greedy(SEXP fit, SEXP at, SEXP offset, SEXP count);
@@ -140,6 +142,7 @@ static const R_CallMethodDef calls[] = {
     CALL(effects_interval, 5),
     CALL(offsets_apply, 3),
     CALL(draw_quantiles, 3),
+    CALL(merge_rows, 5),
     CALL(query_information, 3),
     CALL(query_greedy, 4),
     CALL(mono_table, 1),

@@ -1,6 +1,6 @@
-# New rows for fits of the process whose old rows are still there: then an update is a fit of all of them.
+# New rows for fits of the process whose old rows are still there, as they are or merged: then an update is a fit of all of them.
 
-rows_gp <- function(..., control = gp_control(buffer = NULL)) suppressWarnings(calib_gp(..., integrate = FALSE, control = control))
+rows_gp <- function(..., control = gp_control(buffer = 1000)) suppressWarnings(calib_gp(..., integrate = FALSE, control = control))
 more <- function(...) suppressWarnings(update(...))
 
 test_that("numbers in single precision, by hand", {
@@ -60,50 +60,143 @@ test_that("the floor for zeros is chosen again, and one that was given stays", {
   expect_equal(more(given, p[101:400, ], y[101:400])$floor, 1e-5)
 })
 
-test_that("rows are kept up to a limit, then all are frozen and new ones kept beside the quadratic", {
-  d <- with_seed(67, mixed_data(900, 3))
-  few <- gp_control(buffer = 250)
-  fit <- rows_gp(d$scores[1:100, ], d$labels[1:100], control = few)
-  kept <- 100
-  for (b in 1:7) {
-    fit <- more(fit, d$scores[100 * b + 1:100, ], d$labels[100 * b + 1:100])
-    kept <- if (kept + 100 > 250) 0 else kept + 100
+test_that("rows are merged to a limit, and when they are many frozen, with new ones beside the quadratic", {
+  d <- with_seed(67, mixed_data(2600, 3))
+  few <- gp_control(buffer = 400)
+  fit <- rows_gp(d$scores[1:200, ], d$labels[1:200], control = few)
+  kept <- 200
+  for (b in 1:11) {
+    fit <- more(fit, d$scores[200 * b + 1:200, ], d$labels[200 * b + 1:200])
+    kept <- if (b == 10) 0 else if (b == 11) 200 else min(kept + 200, 400)
     expect_length(fit$stream$rows$labels, kept)
-    expect_identical(is.null(fit$stream$knots), b < 2)
+    expect_identical(is.null(fit$stream$knots), b < 10)
+    if (b %in% 2:9) expect_equal(sum(from_single(fit$stream$rows$counts)), 200 * (b + 1))
+    if (b == 8) merged <- fit
   }
-  expect_identical(nobs(fit), 800L)
-  expect_equal(fit$stream$rest[2], 600) # frozen
-  expect_equal(fit$scores_seen$rows, 800)
-  expect_equal(sum(fit$scores_seen$true) / (1 - fit$scores_seen$beyond[["true"]]), 800, tolerance = 1e-6)
-  whole <- rows_gp(d$scores[1:800, ], d$labels[1:800])
-  expect_lt(abs(fit$changed - whole$changed), 20)
+  expect_identical(nobs(fit), 2400L)
+  expect_equal(fit$stream$rest[2], 2200) # frozen
+  expect_equal(fit$scores_seen$rows, 2400)
+  expect_equal(sum(fit$scores_seen$true) / (1 - fit$scores_seen$beyond[["true"]]), 2400, tolerance = 1e-6)
+  whole <- rows_gp(d$scores[1:2400, ], d$labels[1:2400])
+  expect_lt(abs(fit$changed - whole$changed), 60)
   expect_lt(mean(abs(predict(fit, d$scores) - predict(whole, d$scores))), 0.01)
+  # what merged rows say
+  whole <- rows_gp(d$scores[1:1800, ], d$labels[1:1800])
+  expect_equal(merged$scores_seen$rows, 1800)
+  expect_lt(abs(merged$changed - whole$changed), 40)
+  expect_lt(mean(abs(predict(merged, d$scores) - predict(whole, d$scores))), 0.005)
   # and the same through a file of either kind
   file <- tempfile()
   on.exit(unlink(file))
-  expected <- predict(more(fit, d$scores[801:900, ], d$labels[801:900]), d$scores)
-  saveRDS(fit, file)
-  expect_identical(predict(more(readRDS(file), d$scores[801:900, ], d$labels[801:900]), d$scores), expected)
-  write_calibrator(fit, file)
-  expect_identical(predict(more(read_calibrator(file), d$scores[801:900, ], d$labels[801:900]), d$scores), expected)
+  for (fit in list(fit, merged)) {
+    expected <- predict(more(fit, d$scores[2401:2600, ], d$labels[2401:2600]), d$scores)
+    saveRDS(fit, file)
+    expect_identical(predict(more(readRDS(file), d$scores[2401:2600, ], d$labels[2401:2600]), d$scores), expected)
+    write_calibrator(fit, file)
+    expect_identical(predict(more(read_calibrator(file), d$scores[2401:2600, ], d$labels[2401:2600]), d$scores), expected)
+  }
+})
+
+test_that("merged rows: sums stay, labels and highest scores too, zeros go to the floor", {
+  d <- with_seed(73, mixed_data(500, 4))
+  p <- oracle_softmax(2 * d$scores)
+  p[p < 1e-3] <- 0
+  p <- p / rowSums(p)
+  w <- with_seed(74, runif(500, 0.5, 2))
+  fit <- rows_gp(p, d$labels, weights = w, control = gp_control(buffer = 120))
+  rows <- fit$stream$rows
+  weight <- from_single(rows$weights)
+  z <- matrix(from_single(rows$scores), 120)
+  expect_length(rows$labels, 120)
+  expect_equal(as.vector(rowsum(weight, rows$labels)), as.vector(rowsum(w, as.integer(d$labels))), tolerance = 1e-6)
+  expect_equal(sum(from_single(rows$counts)), 500)
+  sums <- function(z, w, labels) unname(rowsum(w * pmax(z, log(fit$floor)), labels))
+  expect_equal(sums(z, weight, rows$labels), sums(log(p), w, as.integer(d$labels)), tolerance = 1e-5)
+  cells <- function(z, w, labels) tapply(w, list(factor(labels, 1:4), factor(max.col(z, "first"), 1:4)), sum)
+  expect_equal(cells(z, weight, rows$labels), cells(p, w, as.integer(d$labels)), tolerance = 1e-6)
+  single <- from_single(rows$counts) == 1
+  expect_true(any(z[single, ] == -Inf) && all(is.finite(z[!single, ])))
+  # logits with -Inf: the same rows, the same summary
+  same <- rows_gp(log(p), d$labels, weights = w, control = gp_control(buffer = 120))
+  expect_equal(from_single(same$stream$rows$weights), weight, tolerance = 1e-6)
+  centred <- function(z) z - apply(z, 1, max)
+  expect_equal(centred(matrix(from_single(same$stream$rows$scores), 120)), centred(z), tolerance = 1e-4)
+})
+
+test_that("a long chain of updates keeps its size, does not drift, and forgotten rows go", {
+  d <- with_seed(75, mixed_data(900, 3))
+  chain <- function(buffer, forget = 0) {
+    fit <- rows_gp(d$scores[1:100, ], d$labels[1:100], control = gp_control(buffer = buffer))
+    sizes <- NULL
+    for (b in 1:40) {
+      fit <- more(fit, d$scores[100 + 20 * (b - 1) + 1:20, ], d$labels[100 + 20 * (b - 1) + 1:20], forget = forget)
+      sizes <- c(sizes, as.numeric(object.size(fit$stream)))
+    }
+    list(fit = fit, sizes = sizes)
+  }
+  whole <- rows_gp(d$scores, d$labels)
+  apart <- function(fit) mean(abs(suppressWarnings(predict(fit, d$scores)) - predict(whole, d$scores)))
+  kept <- chain(200)
+  expect_length(unique(kept$sizes[-(1:6)]), 1)
+  expect_lt(apart(kept$fit), 0.005)
+  expect_equal(kept$fit$range, whole$range, tolerance = 1e-5)
+  expect_lt(apart(chain(80)$fit), 0.02) # frozen before means of means run away
+  lost <- chain(80, 0.6)
+  expect_null(lost$fit$stream$knots)
+  expect_gt(min(from_single(lost$fit$stream$rows$weights)), 1e-9)
+  expect_lte(max(lost$sizes), max(kept$sizes))
+})
+
+test_that("by default: one batch is its fit, orders agree, refused batches change nothing, a fresh session goes on", {
+  d <- with_seed(76, mixed_data(1200, 3))
+  default <- function(r) suppressWarnings(calib_gp(d$scores[r, ], d$labels[r], integrate = FALSE))
+  chain <- function(order) {
+    fit <- default(order[1:100])
+    for (b in 1:9) fit <- more(fit, d$scores[order[100 * b + 1:100], ], d$labels[order[100 * b + 1:100]])
+    fit
+  }
+  new <- d$scores[1001:1200, ]
+  fit <- chain(1:1000)
+  expect_length(fit$stream$rows$labels, 400)
+  alone <- more(fit, new, d$labels[1001:1200], forget = 1)
+  expect_equal(predict(alone, d$scores), predict(default(1001:1200), d$scores), tolerance = 1e-6)
+  other <- chain(1000:1)
+  expect_lt(abs(log_loss(predict(fit, new), d$labels[1001:1200]) - log_loss(predict(other, new), d$labels[1001:1200])), 0.002)
+  expect_lt(mean(abs(predict(fit, new) - predict(other, new))), 0.005)
+  before <- serialize(fit, NULL)
+  expect_error(update(fit, replace(new, 5, NaN), d$labels[1001:1200]), class = "gpcalib_error_input")
+  expect_error(update(fit, new, c("other", as.character(d$labels[1002:1200]))), class = "gpcalib_error_input")
+  expect_identical(serialize(fit, NULL), before)
+  files <- c(tempfile(), tempfile())
+  on.exit(unlink(files))
+  saveRDS(list(fit = fit, scores = new, labels = d$labels[1001:1200]), files[1])
+  code <- c(sprintf(".libPaths(%s)", deparse(.libPaths(), 500)), "library(gpcalib)", sprintf("x <- readRDS(\"%s\")", files[1]),
+    sprintf("saveRDS(predict(suppressWarnings(update(x$fit, x$scores, x$labels)), x$scores), \"%s\")", files[2]))
+  expect_identical(system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(paste(code, collapse = "; "))), stderr = FALSE), 0L)
+  expect_identical(readRDS(files[2]), predict(more(fit, new, d$labels[1001:1200]), new))
 })
 
 test_that("how many rows are kept is known, and can be none", {
   d <- with_seed(68, mixed_data(300, 3))
   expect_null(rows_gp(d$scores, d$labels, control = gp_control(buffer = 0))$stream$rows)
-  expect_null(rows_gp(d$scores, d$labels, control = gp_control(buffer = 299))$stream$rows)
-  expect_length(rows_gp(d$scores, d$labels, control = gp_control(buffer = 300))$stream$rows$labels, 300)
-  blocks <- function(...) stats::setNames(c(...), effect_blocks)
-  expect_identical(buffer_rows(NULL, blocks(0, 0, 0), 3), 500L)
-  expect_identical(buffer_rows(NULL, blocks(1, 1, 0), 2), 500L)
-  expect_identical(buffer_rows(NULL, blocks(1, 1, 1), 3), 1500L)
-  expect_identical(buffer_rows(NULL, blocks(1, 1, 1), 10), 2000L)
-  expect_identical(buffer_rows(NULL, blocks(1, 0, 0), 1000), 8L) # 32 kB
-  expect_equal(buffer_rows(NULL, blocks(1, 1, 0), 26), 5000)
+  expect_length(rows_gp(d$scores, d$labels, control = gp_control(buffer = 299))$stream$rows$labels, 299)
+  all <- rows_gp(d$scores, d$labels, control = gp_control(buffer = 300))$stream$rows
+  expect_length(all$labels, 300)
+  expect_null(all$counts)
+  expect_identical(vapply(c(2, 3, 10, 20, 26, 27), buffer_rows, 0L, buffer = NULL, tried = TRUE), c(200L, 400L, 1000L, 1200L, 1200L, 0L))
+  expect_identical(buffer_rows(NULL, 3, FALSE), 0L)
+  expect_equal(summed_rows(200, 4, 2), 2000)
+  expect_equal(summed_rows(1000, 190, 10), 2000)
+  expect_equal(summed_rows(1200, 676, 26), 6000)
+  expect_equal(summed_rows(80, 27, 3), 400)
   expect_error(gp_control(buffer = -1), "buffer", class = "gpcalib_error_input")
   # logits that single precision cannot hold are frozen at once
   far <- rows_gp(cbind(c(1e35, 0, 1e35, 0), 0), c(1, 2, 1, 1), center = FALSE, class_effects = "none")
   expect_null(far$stream$rows)
+  # the effective number of rows decides what is frozen
+  data <- list(scores = matrix(0, 4, 2), weights = c(1, 1, 2, 4), counts = c(1, 1, 2, 4))
+  expect_equal(effective_rows(data), 8)
+  expect_equal(effective_rows(list(scores = matrix(0, 3, 2), weights = c(1, 1, 2))), 16 / 6)
 })
 
 test_that("quadratics of older versions, which had no rows beside them, go on", {
@@ -118,7 +211,7 @@ test_that("quadratics of older versions, which had no rows beside them, go on", 
   expect_null(more(old, d$scores[201:400, ], d$labels[201:400])$stream$rows) # nor are there any later
 })
 
-test_that("more effects than a quadratic can hold: rows up to their limit, then it says what to do", {
+test_that("more effects than a quadratic can hold: rows are merged, without them it says what to do", {
   d <- with_seed(70, mixed_data(300, 21))
   many <- function(n, buffer = NULL) {
     rows_gp(d$scores[seq_len(n), ], d$labels[seq_len(n)], class_effects = "matrix", hyper = c(variance = 0.1, lengthscale = 2, offset = 0.1,
@@ -127,29 +220,25 @@ test_that("more effects than a quadratic can hold: rows up to their limit, then 
   fit <- many(100)
   new <- more(fit, d$scores[101:150, ], d$labels[101:150])
   expect_length(new$stream$rows$labels, 150)
-  expect_error(update(many(100, 0), d$scores[101:150, ], d$labels[101:150]), "Fit it again", class = "gpcalib_error_input")
+  expect_error(update(many(100, 0), d$scores[101:150, ], d$labels[101:150]), "no summary of its rows is kept", class = "gpcalib_error_input")
   last <- more(many(100, 120), d$scores[101:150, ], d$labels[101:150]) # still the fit of all rows
   expect_equal(predict(last, d$scores), predict(new, d$scores), tolerance = 1e-6)
-  expect_error(update(last, d$scores[151:200, ], d$labels[151:200]), "no summary of its rows is kept", class = "gpcalib_error_input")
-})
-
-test_that("a fit holds no calibration rows unless it is asked to", {
-  d <- with_seed(72, mixed_data(100, 3))
-  fit <- suppressWarnings(calib_gp(d$scores, d$labels))
-  expect_null(fit$stream$rows)
-  expect_null(more(fit, d$scores, d$labels)$stream$rows)
-  expect_length(rows_gp(d$scores, d$labels)$stream$rows$labels, 100)
+  expect_length(last$stream$rows$labels, 120)
 })
 
 test_that("damaged rows are recognised", {
   d <- with_seed(71, mixed_data(60, 3))
-  fit <- rows_gp(d$scores, d$labels, weights = rep(2, 60))
-  for (part in names(fit$stream$rows)) for (value in list(NULL, "x", NA, integer(), 2:1, rep(0x7f800000L, 60), rep(NA_integer_, 180))) {
+  fit <- rows_gp(d$scores, d$labels, weights = rep(2, 60), control = gp_control(buffer = 40))
+  expect_length(fit$stream$rows, 5)
+  for (part in names(fit$stream$rows)) for (value in list(NULL, "x", NA, integer(), 2:1, rep(0x7f800000L, 40), rep(NA_integer_, 120))) {
     broken <- fit
     broken$stream$rows[part] <- list(value)
-    if (part == "weights" && (is.null(value) || identical(value, rep(NA_integer_, 180)))) next
+    if (part %in% c("weights", "counts") && is.null(value)) next # all 1
     expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
   }
+  broken <- fit
+  broken$stream$rows$counts[1] <- 0L
+  expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
   broken <- fit
   broken$stream$rows <- NULL
   expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")

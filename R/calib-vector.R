@@ -206,7 +206,7 @@ describe.calib_vector <- function(object) {
   # As for the temperature: only what two standard errors tell from 1. Of two classes only the mean slope is determined.
   error <- object$std_error[length(object$classes) + seq_along(object$weights)]
   error <- 2 * if (length(error) == 2) sqrt(mean(stats::vcov(object)[3:4, 3:4])) else error
-  verdict <- if (all(object$weights + error < 1)) "overconfident" else if (all(object$weights - error > 1)) "underconfident"
+  verdict <- if (isTRUE(all(object$weights + error < 1))) "overconfident" else if (isTRUE(all(object$weights - error > 1))) "underconfident"
   describe_linear(object, "Vector scaling", paste0("slopes ", format(ends[1], digits = 3), " to ", format(ends[2], digits = 3),
     if (isTRUE(nzchar(verdict))) paste0(": the scores of every class were ", verdict)))
 }

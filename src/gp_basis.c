@@ -21,7 +21,7 @@ gpc_status gpc_basis_factor(gpc_basis *basis) {
   double jitter = 0.0;
   for (;;) {
     for (size_t j = 0; j < m; j++) {
-      kernel_column(m, basis->w, basis->w[j], hyper, basis->chol + m * j);
+      kernel_column(m, basis->inducing, basis->inducing[j], hyper, basis->chol + m * j);
       basis->chol[j + m * j] += hyper.sn2 + jitter * hyper.s2;
     }
     basis->jitter = jitter;
@@ -36,7 +36,7 @@ gpc_status gpc_basis_factor(gpc_basis *basis) {
 void gpc_basis_eval(const gpc_basis *basis, size_t n, const double *z, double *a,
                     double *rho) {
   for (size_t j = 0; j < basis->m; j++)
-    kernel_column(n, z, basis->w[j], basis->hyper, a + n * j);
+    kernel_column(n, z, basis->inducing[j], basis->hyper, a + n * j);
   gpc_solve_rows(n, basis->m, basis->chol, a);
   for (size_t i = 0; i < n; i++)
     rho[i] = basis->hyper.s2 + basis->hyper.sn2;
@@ -50,7 +50,7 @@ void gpc_basis_eval(const gpc_basis *basis, size_t n, const double *z, double *a
 void gpc_basis_grad_zero(size_t m, gpc_basis_grad *grad) {
   grad->s2 = grad->l = grad->sn2 = 0.0;
   for (size_t i = 0; i < m; i++)
-    grad->w[i] = 0.0;
+    grad->inducing[i] = 0.0;
   for (size_t i = 0; i < m * m; i++)
     grad->outer[i] = 0.0;
 }
@@ -73,7 +73,7 @@ void gpc_basis_grad_add(const gpc_basis *basis, size_t n, const double *z,
   gpc_gemm(1, 0, m, m, n, 1.0, ga, a, 1.0, grad->outer);
   gpc_solve_rows_t(n, m, basis->chol, ga);
   for (size_t j = 0; j < m; j++) {
-    double w = basis->w[j], sum0 = 0.0, sum1 = 0.0, sum2 = 0.0;
+    double w = basis->inducing[j], sum0 = 0.0, sum1 = 0.0, sum2 = 0.0;
     kernel_column(n, z, w, basis->hyper, work);
     for (size_t i = 0; i < n; i++) {
       double d = z[i] - w, bk = ga[i + n * j] * work[i];
@@ -83,7 +83,7 @@ void gpc_basis_grad_add(const gpc_basis *basis, size_t n, const double *z,
     }
     grad->s2 += sum0 / s2;
     grad->l += sum2 / (l * l) / l;
-    grad->w[j] += sum1 / (l * l);
+    grad->inducing[j] += sum1 / (l * l);
   }
 }
 
@@ -116,11 +116,12 @@ void gpc_basis_grad_finish(const gpc_basis *basis, gpc_basis_grad *grad) {
     for (size_t i = 0; i < m; i++) {
       if (i == j)
         continue;
-      double d = basis->w[i] - basis->w[j], r = gpc_exp_nonpos(scale * d * d);
+      double d = basis->inducing[i] - basis->inducing[j],
+             r = gpc_exp_nonpos(scale * d * d);
       double both = -0.5 * (kbar[i + m * j] + kbar[j + m * i]);
       grad->s2 += both * r;
       grad->l += both * hyper.s2 * r * (d / hyper.l) * (d / hyper.l) / hyper.l;
-      grad->w[i] -= 2.0 * both * hyper.s2 * r * d / (hyper.l * hyper.l);
+      grad->inducing[i] -= 2.0 * both * hyper.s2 * r * d / (hyper.l * hyper.l);
     }
   }
 }

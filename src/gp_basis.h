@@ -1,10 +1,10 @@
 /* gp_basis.h: the kernel, and the whitened features it gives every point of the line.
  *
  *   k(x, x') = s2 exp(-(x - x')^2 / (2 l^2)) + sn2 [same point]           methods, eq.
- * (2) K_uu = k(w, w) + jitter s2 I = L L',   a(z) = L^-1 k(w, z)             eq. (5), (6)
+ * (2) K_uu = k(xi, xi) + jitter s2 I = L L',   a(z) = L^-1 k(xi, z)             eq. (5), (6)
  *   rho(z) = s2 + sn2 - a(z)'a(z)                                          eq. (8)
  *
- * The white noise is in K_uu and in rho, never in k(w, z). */
+ * The white noise is in K_uu and in rho, never in k(xi, z). */
 #ifndef GPC_GP_BASIS_H
 #define GPC_GP_BASIS_H
 
@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
   size_t m;
-  const double *w; /* [m] inducing inputs */
+  const double *inducing; /* [m] */
   gpc_hyper hyper;
   double jitter; /* relative to s2; set by gpc_basis_factor */
   double *chol;  /* [m x m] lower */
@@ -25,11 +25,11 @@ typedef struct {
 /* Gradient of a function of a(z) and rho(z) at many points, collected over calls. */
 typedef struct {
   double s2, l, sn2;
-  double *w;     /* [m] */
-  double *outer; /* [m x m]: sum over points of (dF/da) a' */
+  double *inducing; /* [m] */
+  double *outer;    /* [m x m]: sum over points of (dF/da) a' */
 } gpc_basis_grad;
 
-/* L for basis->w and basis->hyper into basis->chol, with the smallest jitter of the
+/* L for basis->inducing and basis->hyper into basis->chol, with the smallest jitter of the
  * ladder 0, 1e-12, 1e-11, ..., 1e-4 that leaves all pivots clearly positive. GPC_NOT_PD
  * if none. */
 gpc_status gpc_basis_factor(gpc_basis *basis);

@@ -241,8 +241,8 @@ static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
   site->z = z;
   site->psi = psi;
   site->b = b;
-  site->v = v;
-  site->w = w;
+  site->spread = v;
+  site->curvature = w;
   return gpc_site_freeze(o->visitor, &o->here, p, z, psi, b, v, w);
 }
 

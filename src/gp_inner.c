@@ -36,7 +36,7 @@ void gpc_inner_carve(size_t g, size_t m, double *block, gpc_inner *t) {
   t->grho = take(&block, g);
   t->row = take(&block, g);
   t->pull = take(&block, m);
-  t->grad.w = take(&block, m);
+  t->grad.inducing = take(&block, m);
   t->grad.outer = take(&block, m * m);
 }
 
@@ -51,42 +51,42 @@ static gpc_status factor_h(const gpc_surrogate *sur, const double *a, const doub
   return gpc_chol(m, 0.0, h);
 }
 
-/* -1/2 log|H| + 1/2 log|P0| - 1/2 rho'v, rho_v = rho'v. */
+/* -1/2 log|H| + 1/2 log|P0| - 1/2 rho'spread, rho_v = rho'spread. */
 static double uncertainty_terms(const gpc_surrogate *sur, const double *h, double rho_v) {
   return -0.5 *
              (gpc_chol_logdet(sur->m, h) - (sur->prior.p0 ? sur->prior.p0_logdet : 0.0)) -
          0.5 * rho_v;
 }
 
-/* rho'v; with vv by eq. (8), (s2 + sn2) sum v - tr(A'vv A). */
+/* rho'spread; with spread_full by eq. (8): (s2 + sn2) times its sum less tr(A'spread_full A). */
 static double residual_term(const gpc_surrogate *sur, const gpc_inner *t) {
   const gpc_hyper hyper = t->basis.hyper;
-  return sur->vv
-             ? (hyper.s2 + hyper.sn2) * sur->v_sum - gpc_dot(sur->g * sur->m, t->a, t->sa)
-             : gpc_dot(sur->g, t->rho, sur->v);
+  return sur->spread_full ? (hyper.s2 + hyper.sn2) * sur->spread_sum -
+                                gpc_dot(sur->g * sur->m, t->a, t->sa)
+                          : gpc_dot(sur->g, t->rho, sur->spread);
 }
 
 /* Features at the point, V A and chol(H). */
 static gpc_status set_features(const gpc_surrogate *sur, const gpc_params *point,
                                gpc_inner *t) {
   const size_t g = sur->g, m = sur->m;
-  t->basis.w = point->inducing;
+  t->basis.inducing = point->inducing;
   t->basis.hyper = point->hyper;
   gpc_status status = gpc_basis_factor(&t->basis);
   if (status != GPC_OK)
     return status;
   gpc_basis_eval(&t->basis, g, sur->z, t->a, t->rho);
-  gpc_symm(g, m, sur->w, t->a, t->wa);
-  if (sur->vv)
-    gpc_symm(g, m, sur->vv, t->a, t->sa);
+  gpc_symm(g, m, sur->curvature, t->a, t->wa);
+  if (sur->spread_full)
+    gpc_symm(g, m, sur->spread_full, t->a, t->sa);
   if (sur->cov == GPC_COV_FULL)
     memcpy(t->va, t->wa, g * m * sizeof(double));
-  else if (sur->vv)
+  else if (sur->spread_full)
     memcpy(t->va, t->sa, g * m * sizeof(double));
   else
     for (size_t j = 0; j < m; j++)
       for (size_t i = 0; i < g; i++)
-        t->va[i + g * j] = sur->v[i] * t->a[i + g * j];
+        t->va[i + g * j] = sur->spread[i] * t->a[i + g * j];
   return factor_h(sur, t->a, t->va, t->hfull, t->h);
 }
 
@@ -148,7 +148,7 @@ static void add_secants(const gpc_surrogate *sur, const double *x, double *out) 
 
 /* out [g] := (W + damping diag(mass) + E) x, eq. (21). */
 static void damped(const gpc_surrogate *sur, const double *x, double *out) {
-  gpc_symm(sur->g, 1, sur->w, x, out);
+  gpc_symm(sur->g, 1, sur->curvature, x, out);
   for (size_t i = 0; i < sur->g; i++)
     out[i] += sur->damping * sur->mass[i] * x[i];
   add_secants(sur, x, out);
@@ -257,14 +257,14 @@ void gpc_inner_gradient(const gpc_surrogate *sur, gpc_inner *t, const gpc_params
   gpc_gemm(0, 0, g, m, m, -1.0, t->va, t->hinv, 0.0, t->ga);
   for (size_t i = 0; i < g; i++) {
     t->wd[i] = sur->b[i] - t->wd[i];
-    t->grho[i] = sur->vv ? 0.0 : -0.5 * sur->v[i];
+    t->grho[i] = sur->spread_full ? 0.0 : -0.5 * sur->spread[i];
   }
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < g; i++)
       t->ga[i + g * j] += t->wd[i] * point->q_mean[j];
   gpc_basis_grad_zero(m, &t->grad);
-  if (sur->vv) { /* residual_term() */
-    t->grad.s2 = t->grad.sn2 = -0.5 * sur->v_sum;
+  if (sur->spread_full) { /* residual_term() */
+    t->grad.s2 = t->grad.sn2 = -0.5 * sur->spread_sum;
     for (size_t i = 0; i < g * m; i++)
       t->ga[i] += t->sa[i];
   }
@@ -283,7 +283,7 @@ gpc_status gpc_inner_here(const gpc_surrogate *sur, const double *a, const doubl
   if (status != GPC_OK)
     return status;
   gpc_chol_inverse(sur->m, h, point->q_cov); /* eq. (14) */
-  *value = uncertainty_terms(sur, h, gpc_dot(sur->g, rho, sur->v)) -
+  *value = uncertainty_terms(sur, h, gpc_dot(sur->g, rho, sur->spread)) -
            gpc_prior_quadratic(&sur->prior, sur->m, point->q_mean, pull);
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
 }

@@ -41,7 +41,7 @@ void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass) {
   pass->hcc = gpc_get_doubles(memory, g * g);
   pass->hce = gpc_get_doubles(memory, g * e);
   pass->hee = gpc_get_doubles(memory, e * e);
-  pass->v = gpc_get_doubles(memory, g);
+  pass->spread = gpc_get_doubles(memory, g);
 }
 
 double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *gradient) {
@@ -123,8 +123,10 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
          *au = room(joint, 21, g * m);
   double *chol = room(joint, 22, 2 * m * m);
   gpc_joint_block t;
-  gpc_basis basis = {
-      .m = m, .w = point->at.inducing, .hyper = point->at.hyper, .chol = chol + m * m};
+  gpc_basis basis = {.m = m,
+                     .inducing = point->at.inducing,
+                     .hyper = point->at.hyper,
+                     .chol = chol + m * m};
   gpc_status status = gpc_basis_factor(&basis);
   if (status == GPC_OK)
     status = gpc_joint_divergence(joint, point);
@@ -147,7 +149,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
   pass->fit = 0.0;
   memset(pass->gc, 0, g * sizeof(double));
   memset(pass->ge, 0, e * sizeof(double));
-  memset(pass->v, 0, g * sizeof(double));
+  memset(pass->spread, 0, g * sizeof(double));
   memset(pass->hcc, 0, g * g * sizeof(double));
   memset(pass->hce, 0, g * e * sizeof(double));
   for (size_t first = 0; first < n; first += GPC_JOINT_BLOCK)
@@ -158,9 +160,9 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
   /* diag(sum_n w p_n): every row's omega sums to one, so that the sum of p over rows is
    * y - gc */
   for (size_t j = 0; j < g; j++)
-    pass->hcc[j + g * j] += joint->nodes->y[j] - pass->gc[j];
+    pass->hcc[j + g * j] += joint->nodes->truth[j] - pass->gc[j];
   pass->trace = point->at_mode ? 0.0 : trace_hs(joint, point, a, pass);
-  pass->rho_v = gpc_dot(g, rho, pass->v);
+  pass->rho_v = gpc_dot(g, rho, pass->spread);
   if (joint->site && point->at_mode) {
     pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
   } else if (
@@ -168,7 +170,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
     const double own = pass->trace + pass->rho_v;
     pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
     pass->trace = trace_hs(joint, point, a, pass);
-    pass->rho_v = gpc_dot(g, rho, pass->v);
+    pass->rho_v = gpc_dot(g, rho, pass->spread);
     pass->fit -= 0.5 * (pass->trace + pass->rho_v - own);
   }
   point->elbo = pass->fit - point->kl + point->hyperprior;

@@ -50,13 +50,13 @@ typedef struct {
 typedef struct {
   double fit;      /* F = sum_n w_n (phi_{n,y} - bound_n) */
   double trace;    /* tr(H S) with the S of the pass, over m and e */
-  double rho_v;    /* sum_g rho_g v_g */
+  double rho_v;    /* sum_g rho_g spread_g */
   double *psi;     /* [g] process on the nodes */
   double *gc, *ge; /* [g], [e] gradient */
   double *hcc;     /* [g x g] curvature between nodes */
   double *hce;     /* [g x e] */
   double *hee;     /* [e x e] */
-  double *v;       /* [g] sum_n,k w pi (1 - pi) omega */
+  double *spread;  /* [g] sum_n,k w pi (1 - pi) omega */
   double *pi;      /* [n x k] the tilted softmax, kept from pass to pass as a start */
 } gpc_joint_pass;
 
@@ -83,7 +83,7 @@ double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *g
  * their best:
  *
  *   J = g'd - 1/2 scale d'H d - 1/2 m'm - 1/2 sum_j e_j^2 / tau_j^2 - 1/2 log|Q|
- *       - sum_j log tau_j - 1/2 rho'v + log hyperprior,
+ *       - sum_j log tau_j - 1/2 rho'spread + log hyperprior,
  *   Q = [I + A'H_cc A, A'H_ce; H_ec A, H_ee + diag(tau^-2)],   S = Q^-1,
  *   d = (slope z + A m - psi0, e - e0).
  *

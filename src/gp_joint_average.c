@@ -28,7 +28,7 @@ gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *p
   double *ha = gpc_get_doubles(memory, g * (m + 1)), *xx = gpc_get_doubles(memory, x * x);
   double *xe = gpc_get_doubles(memory, x * e), *q = cov;
   gpc_basis basis = {.m = m,
-                     .w = point->at.inducing,
+                     .inducing = point->at.inducing,
                      .hyper = point->at.hyper,
                      .chol = gpc_get_doubles(memory, m * m)};
   gpc_status status = gpc_basis_factor(&basis);
@@ -148,7 +148,7 @@ static gpc_status climb(looking *t, int i, double *evidence) {
  * those of a softmax whose probability grows by exp(d). */
 static int near(const looking *t, int i) {
   const size_t g = t->joint->nodes->g, e = t->joint->e;
-  const double *d = t->room.d, *v = t->pass[i].v;
+  const double *d = t->room.d, *v = t->pass[i].spread;
   double off = fabs(gpc_dot(e, d + g, t->room.hd + g)), total = 0.0;
   for (size_t j = 0; j < g; j++)
     total += v[j];

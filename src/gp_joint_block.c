@@ -263,7 +263,7 @@ GPC_WIDE static void add_gradients(const gpc_joint *joint, const gpc_joint_block
     double *ge = pass->ge + j * r;
     for (size_t q = 0; q < STENCIL; q++) {
       pass->gc[first + q] += rest * w12[q];
-      pass->v[first + q] += spread * w12[q];
+      pass->spread[first + q] += spread * w12[q];
     }
     for (size_t f = 0; f < r; f++)
       ge[f] += rest * x[f];

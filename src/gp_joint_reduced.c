@@ -88,7 +88,7 @@ static gpc_status set_features(const gpc_joint_reduced *reduced, const gpc_param
                                gpc_joint_reduced_room *room) {
   const gpc_joint *joint = reduced->joint;
   const size_t g = joint->nodes->g, m = joint->m;
-  room->basis.w = at->inducing;
+  room->basis.inducing = at->inducing;
   room->basis.hyper = at->hyper;
   const gpc_status status = gpc_basis_factor(&room->basis);
   if (status != GPC_OK)
@@ -198,7 +198,7 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
     room->gain += 0.5 * x * x + log(tau);
   }
   logdet = -(logdet + reduced->logdet); /* log|S| */
-  *value = sum + 0.5 * logdet - 0.5 * gpc_dot(g, room->rho, pass->v) +
+  *value = sum + 0.5 * logdet - 0.5 * gpc_dot(g, room->rho, pass->spread) +
            gpc_joint_hyperprior(joint, to->tau, NULL);
   if (cov) {
     spread(reduced, m, room, to->cov);

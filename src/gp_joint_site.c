@@ -24,7 +24,7 @@ double gpc_joint_site_add(const gpc_joint_site *site, size_t g, const double *ef
     sum += d * (site->b[i] - 0.5 * bend); /* eq. (O4) */
     if (i < p) {
       pass->gc[first + i] += site->b[i] - bend;
-      pass->v[first + i] += site->v[i];
+      pass->spread[first + i] += site->spread[i];
       for (size_t j = 0; j < p; j++)
         pass->hcc[first + j + g * (first + i)] += h[j];
       for (size_t j = 0; j < e; j++)
@@ -45,7 +45,7 @@ static gpc_status knot_values(gpc_joint *joint, const gpc_joint_point *point, si
   const gpc_prior prior = gpc_params_prior(&point->at, &joint->prior);
   double *a = gpc_get_doubles(joint->memory, p * m);
   gpc_basis basis = {.m = m,
-                     .w = point->at.inducing,
+                     .inducing = point->at.inducing,
                      .hyper = point->at.hyper,
                      .chol = gpc_get_doubles(joint->memory, m * m)};
   const gpc_status status = gpc_basis_factor(&basis);
@@ -140,7 +140,7 @@ static void carry(const gpc_joint *joint, const gpc_joint_site *old, const count
     const size_t to = gpc_site_find(p, c->z, joint->nodes->z[first + j], &own[1]);
     own[0] = 1.0 - own[1];
     for (size_t b = 0; b < 2; b++) {
-      c->v[to + b] += own[b] * old->v[j];
+      c->v[to + b] += own[b] * old->spread[j];
       for (size_t f = 0; f < e; f++)
         c->h[to + b + q * (p + f)] += own[b] * old->h[j + oq * (old->p + f)];
     }
@@ -208,7 +208,7 @@ gpc_status gpc_joint_site_freeze(gpc_joint *joint, const gpc_joint_point *point,
                            .psi = psi,
                            .effect = effect,
                            .b = b,
-                           .v = v,
+                           .spread = v,
                            .h = h};
   return knot_values(joint, point, p, z, psi);
 }

@@ -1,7 +1,7 @@
 /* gp_joint_site.h: rows that a fit with effects of the classes has seen before, without
  * the rows: gp_stream.h for (psi, e) together, eq. (O4):
  *
- *   data(psi, e) = loss + b'd - 1/2 d'H d - 1/2 tr(H S) - 1/2 rho'v,
+ *   data(psi, e) = loss + b'd - 1/2 d'H d - 1/2 tr(H S) - 1/2 rho'spread,
  *   d = (psi(knots) - psi0, e - e0)
  *
  * The tilted bound at the optimum of the earlier fit is replaced by its quadratic there. The
@@ -17,13 +17,13 @@ struct gpc_joint_site {
   double rms, slope; /* scales of the features (class_features.h) */
   double low, high;  /* of the scores seen */
   double loss;
-  const double *psi;    /* [p] */
-  const double *effect; /* [e] */
-  const double *b, *v;  /* [p + e], [p] */
-  const double *h;      /* [(p + e) x (p + e)] */
+  const double *psi;        /* [p] */
+  const double *effect;     /* [e] */
+  const double *b, *spread; /* [p + e], [p] */
+  const double *h;          /* [(p + e) x (p + e)] */
 };
 
-/* Adds the site to gc, ge, hcc, hce, hee and v of a pass at these effects [e]; pass->psi is
+/* Adds the site to gc, ge, hcc, hce, hee and spread of a pass at these effects [e]; pass->psi is
  * looked at. Returns loss + b'd - 1/2 d'H d. */
 double gpc_joint_site_add(const gpc_joint_site *site, size_t g, const double *effect,
                           gpc_joint_pass *pass);

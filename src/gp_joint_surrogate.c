@@ -28,7 +28,7 @@ struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint) {
   memset(s, 0, sizeof *s);
   s->basis.m = m;
   s->basis.chol = gpc_get_doubles(memory, m * m);
-  s->grad.w = gpc_get_doubles(memory, m);
+  s->grad.inducing = gpc_get_doubles(memory, m);
   s->grad.outer = gpc_get_doubles(memory, m * m);
   s->a = gpc_get_doubles(memory, g * m);
   s->rho = gpc_get_doubles(memory, g);
@@ -193,7 +193,7 @@ static gpc_status set_features(gpc_joint_surrogate *sur) {
   const gpc_joint_pass *pass = sur->pass, *other = sur->other;
   solution *s = sur->solution;
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
-  s->basis.w = sur->to->at.inducing;
+  s->basis.inducing = sur->to->at.inducing;
   s->basis.hyper = sur->to->at.hyper;
   gpc_status status = gpc_basis_factor(&s->basis);
   if (status != GPC_OK)
@@ -254,7 +254,7 @@ gpc_status gpc_joint_value(void *self, const double *h, double *value) {
     const double x = j < m ? to->at.q_mean[j] : to->effect[j - m];
     sum += -0.5 * p * x * x - log(s->q[j + n * j]) + 0.5 * log(p); /* eq. (37) */
   }
-  *value = sum - 0.5 * gpc_dot(g, s->rho, pass->v) +
+  *value = sum - 0.5 * gpc_dot(g, s->rho, pass->spread) +
            gpc_joint_hyperprior(joint, to->tau, NULL);
   return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
 }
@@ -293,7 +293,7 @@ void gpc_joint_gradient(void *self, double *gradient) {
       to_ga[i] += (pass->gc[i] - sur->mean_scale * s->hd[i]) * to->at.q_mean[j];
   }
   for (size_t i = 0; i < g; i++)
-    s->grho[i] = -0.5 * pass->v[i];
+    s->grho[i] = -0.5 * pass->spread[i];
   gpc_basis_grad_zero(m, &s->grad);
   gpc_basis_grad_add(&s->basis, g, joint->nodes->z, s->a, s->ga, s->grho, s->row,
                      &s->grad);

@@ -14,10 +14,10 @@ void gpc_joint_table_make(const gpc_joint_fitted *fit, const double *root,
   const gpc_basis *basis = &fit->process.basis;
   const size_t m = basis->m, x = root ? m + fit->slopes : 0;
   const double l = basis->hyper.l;
-  double low = basis->w[0], high = basis->w[0];
+  double low = basis->inducing[0], high = basis->inducing[0];
   for (size_t i = 1; i < m; i++) {
-    low = fmin(low, basis->w[i]);
-    high = fmax(high, basis->w[i]);
+    low = fmin(low, basis->inducing[i]);
+    high = fmax(high, basis->inducing[i]);
   }
   table->m = m;
   table->x = x;

@@ -18,10 +18,10 @@
 
 static void table_range(const gpc_gp_fitted *fit, double *low, double *high) {
   const gpc_basis *basis = &fit->basis;
-  *low = *high = basis->w[0];
+  *low = *high = basis->inducing[0];
   for (size_t i = 1; i < basis->m; i++) {
-    *low = fmin(*low, basis->w[i]);
-    *high = fmax(*high, basis->w[i]);
+    *low = fmin(*low, basis->inducing[i]);
+    *high = fmax(*high, basis->inducing[i]);
   }
 }
 
@@ -140,7 +140,7 @@ static gpc_status principal(const gpc_gp_fitted *fit, const gpc_memory *memory,
   double *a = gpc_get_doubles(memory, m * m), *ua = gpc_get_doubles(memory, m * m),
          *chol = gpc_get_doubles(memory, m * m), *value = gpc_get_doubles(memory, m),
          *work = gpc_get_doubles(memory, 3 * m);
-  gpc_basis_eval(&fit->basis, m, fit->basis.w, a, value);
+  gpc_basis_eval(&fit->basis, m, fit->basis.inducing, a, value);
   memcpy(chol, fit->q_cov, m * m * sizeof(double));
   gpc_status status = gpc_chol(m, 0.0, chol);
   if (status != GPC_OK)

@@ -142,7 +142,7 @@ static void add(mixing *f, double value) {
   double *cov = f->part + size * size;
   if (value < f->top - 2.0 * COUNTS)
     return;
-  f->point.w = now->at.inducing;
+  f->point.inducing = now->at.inducing;
   f->point.hyper = now->at.hyper;
   if (gpc_basis_factor(&f->point) != GPC_OK)
     return;
@@ -244,7 +244,7 @@ static gpc_status set_basis(mixing *f, const double *inducing) {
     low = fmin(low, inducing[i]);
     high = fmax(high, inducing[i]);
   }
-  f->basis.w = inducing;
+  f->basis.inducing = inducing;
   f->basis.hyper = s->best;
   if (s->l_free)
     f->basis.hyper.l = SPACINGS * (high - low) / ((double)f->basis.m - 1.0);
@@ -293,7 +293,7 @@ static gpc_status finish(mixing *f, gpc_posterior *out) {
     f->now.at.slope = f->mean[m];
   memcpy(f->now.effect, f->mean + m + out->slopes, out->e * sizeof(double));
   f->point.hyper = f->basis.hyper;
-  f->point.w = f->basis.w;
+  f->point.inducing = f->basis.inducing;
   if (f->settings->s2_free)
     f->point.hyper.s2 = f->sigma / f->total * (f->sigma / f->total);
   gpc_status status = gpc_basis_factor(&f->point);
@@ -303,7 +303,7 @@ static gpc_status finish(mixing *f, gpc_posterior *out) {
   change_posterior(&f->now, f->tt, f->at, f->part, out->cov);
   out->at.hyper = f->point.hyper;
   out->at.slope = f->now.at.slope;
-  memcpy(out->at.inducing, f->basis.w, m * sizeof(double));
+  memcpy(out->at.inducing, f->basis.inducing, m * sizeof(double));
   memcpy(out->at.q_mean, f->at, m * sizeof(double));
   memcpy(out->effect, f->now.effect, out->e * sizeof(double));
   status = raise(size, f->part, out->cov);

@@ -31,7 +31,7 @@ void gpc_nodes_reached(const gpc_gp_data *data, const gpc_line *line, int *reach
 static void set_labels(const gpc_gp_data *data, const gpc_prior *prior,
                        gpc_nodes *nodes) {
   double wts[GPC_STENCIL];
-  memset(nodes->y, 0, nodes->g * sizeof(double));
+  memset(nodes->truth, 0, nodes->g * sizeof(double));
   nodes->log_factors = 0.0;
   for (size_t i = 0; i < data->n; i++) {
     double w = gpc_gp_weight(data, i), tau;
@@ -41,7 +41,7 @@ static void set_labels(const gpc_gp_data *data, const gpc_prior *prior,
     int first;
     gpc_line_coordinates(&nodes->line, 1, &z, &tau);
     gpc_line_weights(1, &tau, 1, &first, wts);
-    double *y = nodes->y + gpc_nodes_at(nodes, (size_t)first);
+    double *y = nodes->truth + gpc_nodes_at(nodes, (size_t)first);
     for (size_t q = 0; q < GPC_STENCIL; q++)
       y[q] += w * wts[q];
     nodes->log_factors += w * (gpc_prior_mu(prior, z) - gpc_prior_smooth(prior, z));
@@ -62,7 +62,7 @@ void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_l
   }
   nodes->slot = slot;
   nodes->z = gpc_get_doubles(memory, nodes->g);
-  nodes->y = gpc_get_doubles(memory, nodes->g);
+  nodes->truth = gpc_get_doubles(memory, nodes->g);
   for (size_t i = 0; i < line->g; i++)
     if (!slot || slot[i] >= 0)
       nodes->z[gpc_nodes_at(nodes, i)] = gpc_line_node(line, i);
@@ -74,11 +74,11 @@ void gpc_nodes_append(size_t p, const double *z, const gpc_memory *memory,
   const size_t g = nodes->g;
   double *all_z = gpc_get_doubles(memory, g + p), *all_y = gpc_get_doubles(memory, g + p);
   memcpy(all_z, nodes->z, g * sizeof(double));
-  memcpy(all_y, nodes->y, g * sizeof(double));
+  memcpy(all_y, nodes->truth, g * sizeof(double));
   memcpy(all_z + g, z, p * sizeof(double));
   memset(all_y + g, 0, p * sizeof(double));
   nodes->z = all_z;
-  nodes->y = all_y;
+  nodes->truth = all_y;
   nodes->g = g + p;
 }
 

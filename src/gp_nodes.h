@@ -17,7 +17,7 @@ typedef struct {
   const int *slot;    /* [line.g] a node's place among those in use, -1 for none; NULL:
                          all are in use */
   double *z;          /* [g] */
-  double *y;          /* [g] sum_n w_n omega_g(z_{n,y}): the labels' weights, eq. (18) */
+  double *truth;      /* [g] sum_n w_n omega_g(z_{n,y}): the labels' weights, eq. (18) */
   double log_factors; /* sum_n w_n log factor(z_{n,y}) of the prior mean */
 } gpc_nodes;
 

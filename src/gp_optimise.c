@@ -198,7 +198,7 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
   o->memory[0] = 0.0; /* nothing to remember yet */
   while (o->progress.passes < settings->max_passes) {
     report(o);
-    gpc_secants_build(&o->secants, o->here.w);
+    gpc_secants_build(&o->secants, o->here.curvature);
     status = gpc_propose_step(o, settings, &c.how, c.first);
     if (status != GPC_OK && o->secants.pairs > 0) { /* they may be to blame */
       reset_secants(o);

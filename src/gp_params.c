@@ -35,8 +35,10 @@ gpc_status gpc_params_move(const gpc_params *from, double *work, gpc_params *to)
   const size_t m = from->m, n = to->m;
   double *chol = work, *chol_new = chol + m * m, *cov = chol_new + n * n;
   double *a = cov + n * n, *as = a + n * m, *rho = as + n * m, *whole = rho + n;
-  gpc_basis old = {.m = m, .w = from->inducing, .hyper = from->hyper, .chol = chol};
-  gpc_basis new = {.m = n, .w = to->inducing, .hyper = from->hyper, .chol = chol_new};
+  gpc_basis old = {
+      .m = m, .inducing = from->inducing, .hyper = from->hyper, .chol = chol};
+  gpc_basis new = {
+      .m = n, .inducing = to->inducing, .hyper = from->hyper, .chol = chol_new};
   to->hyper = from->hyper;
   to->slope = from->slope;
   memset(to->q_mean, 0, n * sizeof(double));

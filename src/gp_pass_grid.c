@@ -110,7 +110,7 @@ GPC_WIDE static void scatter_row(size_t k, size_t i, double w,
     from = first < from ? first : from;
     to = first + GPC_STENCIL > to ? first + GPC_STENCIL : to;
     const double *wts = work->wts + (j * ROWS + i) * GPC_STENCIL;
-    double *p = row + first, *v = stats->v + first;
+    double *p = row + first, *v = stats->spread + first;
 #pragma omp simd
     for (size_t q = 0; q < GPC_STENCIL; q++) {
       p[q] += s * wts[q];

@@ -217,10 +217,10 @@ static void pass_chunk(const gpc_gp_data *data, const gpc_nodes *nodes,
     if (work.squares[j] != 0.0) {
       size_t beyond, node = place(nodes, rows, j, &beyond);
       spread_node(nodes, t->spread, node, beyond, -t->e[j] * t->e[j] * work.squares[j],
-                  stats.v);
+                  stats.spread);
     }
   for (size_t i = 0; i < g; i++)
-    stats.v[i] += stats.p[i];
+    stats.spread[i] += stats.p[i];
   stats_block[0] = stats.loss;
   stats_block[1] = stats.extra;
 }
@@ -244,6 +244,6 @@ void gpc_gp_pass_rows(const gpc_gp_data *data, const gpc_prior *prior,
   gpc_gp_stats_sum(g, chunks, work, stats);
   double labels = nodes->log_factors; /* sum_n w_n phi_{n,y} */
   for (size_t i = 0; i < g; i++)
-    labels += nodes->y[i] * tables->psi[i];
+    labels += nodes->truth[i] * tables->psi[i];
   stats->loss += labels;
 }

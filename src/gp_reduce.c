@@ -112,26 +112,26 @@ gpc_surrogate gpc_reduce(const gpc_surrogate *full, double l, const gpc_memory *
     z[i] = full->z[pivot[i]];
     psi0[i] = full->psi0[pivot[i]];
     mass[i] = fmax(gpc_dot(g, b + g * i, full->mass), 0.0);
-    v[i] = gpc_dot(g, b + g * i, full->v);
+    v[i] = gpc_dot(g, b + g * i, full->spread);
     gradient[i] = gpc_dot(g, b + g * i, full->b);
   }
   gpc_gemm(1, 0, r, full->terms, g, 1.0, b, full->term, 0.0, terms);
-  gpc_symm(g, r, full->w, b, product);
+  gpc_symm(g, r, full->curvature, b, product);
   gpc_gram(r, g, b, product, w);
   for (size_t j = 0; j < r; j++)
     for (size_t i = 0; i < g; i++)
-      product[i + g * j] = full->v[i] * b[i + g * j];
+      product[i + g * j] = full->spread[i] * b[i + g * j];
   gpc_gram(r, g, b, product, vv);
   gpc_surrogate sur = *full;
   sur.g = r;
   sur.z = z;
   sur.b = gradient;
-  sur.w = w;
-  sur.v = v;
-  sur.vv = vv;
-  sur.v_sum = 0.0;
+  sur.curvature = w;
+  sur.spread = v;
+  sur.spread_full = vv;
+  sur.spread_sum = 0.0;
   for (size_t i = 0; i < g; i++)
-    sur.v_sum += full->v[i];
+    sur.spread_sum += full->spread[i];
   sur.psi0 = psi0;
   sur.mass = mass;
   sur.term = terms;

@@ -11,7 +11,7 @@
  * variance that P leaves at a node. The features a(z) of eq. (6) have norm sqrt(s2) there,
  * those of longer lengthscales sqrt(s2 times the ratio). P is chosen greedily, by a Cholesky
  * factorisation with pivoting that ends at tau. The surrogate of eq. (20) then needs B'b,
- * B'W B and B'diag(v) B. */
+ * B'W B and B'diag(spread) B. */
 #ifndef GPC_GP_REDUCE_H
 #define GPC_GP_REDUCE_H
 

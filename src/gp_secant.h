@@ -1,6 +1,6 @@
 /* gp_secant.h: curvature learnt from pass to pass, eq. (21).
  *
- * W lacks the curvature of the log-determinant and of rho'v. How the gradient b fell
+ * W lacks the curvature of the log-determinant and of rho'spread. How the gradient b fell
  * while psi moved from one pass to the next shows part of it: a secant pair. BFGS updates
  * of W by the last pairs, damped so that W + E stays positive, give
  * E = sum_i scale_i term_i term_i'. */

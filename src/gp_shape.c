@@ -14,7 +14,7 @@ int gpc_shape_increasing(const gpc_prior *prior, const gpc_params *at, double lo
   double *rho = gpc_get_doubles(memory, POINTS);
   double *a = gpc_get_doubles(memory, POINTS * m);
   gpc_basis basis = {.m = m,
-                     .w = at->inducing,
+                     .inducing = at->inducing,
                      .hyper = at->hyper,
                      .chol = gpc_get_doubles(memory, m * m)};
   for (size_t i = 0; i < POINTS; i++)

@@ -17,9 +17,9 @@ size_t gpc_gp_stats_size(size_t g) { return 2 + 3 * g + g * g; }
 
 void gpc_gp_stats_carve(size_t g, double *block, gpc_gp_stats *stats) {
   stats->p = block + 2;
-  stats->v = stats->p + g;
-  stats->u = stats->v + g;
-  stats->q = stats->u + g;
+  stats->spread = stats->p + g;
+  stats->excess = stats->spread + g;
+  stats->q = stats->excess + g;
 }
 
 GPC_WIDE void gpc_gp_stats_sum(size_t g, size_t chunks, double *block,
@@ -109,7 +109,7 @@ GPC_WIDE void gpc_gp_batch_flush(const gpc_gp_tables *tables, gpc_gp_batch *batc
 #pragma omp simd
     for (size_t i = first; i < first + count; i++) {
       stats->p[i] += w * p[i];
-      stats->u[i] += wu * p[i];
+      stats->excess[i] += wu * p[i];
     }
   }
   add_outer(batch, g, from, to, stats->q);
@@ -144,8 +144,8 @@ void gpc_gp_phi_gradient(const gpc_gp_tables *tables, const double *y,
                          const double *as, double *gphi) {
   const size_t g = tables->g, m = tables->m;
   for (size_t i = 0; i < g; i++) /* eq. (18) */
-    gphi[i] = y[i] - stats->p[i] - stats->u[i] - 0.5 * tables->c[i] * stats->p[i] +
-              tables->r[i] * (stats->p[i] - stats->v[i]);
+    gphi[i] = y[i] - stats->p[i] - stats->excess[i] - 0.5 * tables->c[i] * stats->p[i] +
+              tables->r[i] * (stats->p[i] - stats->spread[i]);
   for (size_t j = 0; j < m && wa; j++) /* its last term, Q = diag(p) - W */
     for (size_t i = 0; i < g; i++) {
       const size_t at = i + g * j;
@@ -166,17 +166,17 @@ gpc_status gpc_gp_from_stats(const gpc_basis *basis, const gpc_gp_point *point,
   double *as = work, *va = as + g * m, *ga = va + g * m, *w = ga + g * m;
   double *gphi = w + g * g, *grho = gphi + g, *row = grho + g, *kl_work = row + g;
   gpc_gemm(0, 0, g, m, m, 1.0, a, point->q_cov, 0.0, as); /* rows (S a)' */
-  if (full) { /* eq. (19): V A, V = W or diag(v) */
+  if (full) { /* eq. (19): V A, V = W or diag(spread) */
     gpc_gp_curvature(g, stats, w);
     gpc_symm(g, m, w, a, va);
   } else {
     for (size_t j = 0; j < m; j++)
       for (size_t i = 0; i < g; i++)
-        va[i + g * j] = stats->v[i] * a[i + g * j];
+        va[i + g * j] = stats->spread[i] * a[i + g * j];
   }
-  gpc_gp_phi_gradient(tables, nodes->y, stats, full ? va : NULL, a, as, gphi);
+  gpc_gp_phi_gradient(tables, nodes->truth, stats, full ? va : NULL, a, as, gphi);
   for (size_t i = 0; i < g; i++)
-    grho[i] = -0.5 * stats->v[i];
+    grho[i] = -0.5 * stats->spread[i];
   gpc_gemm(0, 0, g, m, m, -1.0, va, point->q_cov, 0.0, ga); /* eq. (19) */
   gpc_gemm(1, 0, m, m, g, -0.5, a, va, 0.0, grad->q_cov);
   gpc_gemm(1, 0, m, 1, g, 1.0, a, gphi, 0.0, grad->q_mean);

@@ -7,9 +7,10 @@
  *   loss = sum_n w_n log s_{n,y}
  *   p = sum_n w_n p_n                                [g]
  *   q = sum_n w_n p_n p_n'                           [g x g], lower triangle
- *   v_g = sum_{n,k} w_n s_nk (1 - s_nk) omega_g      [g]
+ *   spread_g = sum_{n,k} w_n s_nk (1 - s_nk) omega_g [g]
  *   extra = 1/2 sum_n w_n (abar'S abar + sum_k s_k^2 r_k - sum_k s_k c_k)
- *   u = sum_n w_n u_n p_n,  u_n = abar'S abar + sum_k s_k^2 r_k - 1/2 sum_k s_k c_k   [g]
+ *   excess = sum_n w_n excess_n p_n                  [g]
+ *       with excess_n = abar'S abar + sum_k s_k^2 r_k - 1/2 sum_k s_k c_k
  *
  * (for the diagonal covariance without the abar terms). Everything else (the bound, its
  * gradient, the matrix H of eq. (15)) follows on the nodes, for any hyperparameters. */
@@ -31,8 +32,8 @@ typedef struct {
 
 typedef struct {
   double loss, extra;
-  double *p, *v, *u; /* [g] */
-  double *q;         /* [g x g] */
+  double *p, *spread, *excess; /* [g] */
+  double *q;                   /* [g x g] */
 } gpc_gp_stats;
 
 /* Rows are handled in this many chunks, each with sums of its own that are added in
@@ -71,13 +72,13 @@ void gpc_gp_batch_add(const gpc_gp_tables *tables, double w, size_t from, size_t
 void gpc_gp_batch_flush(const gpc_gp_tables *tables, gpc_gp_batch *batch,
                         gpc_gp_stats *stats);
 
-/* W [g x g] := diag(p) - q, both triangles: the curvature of eq. (20). */
-void gpc_gp_curvature(size_t g, const gpc_gp_stats *stats, double *w);
+/* curvature [g x g], W := diag(p) - q, both triangles: the curvature of eq. (20). */
+void gpc_gp_curvature(size_t g, const gpc_gp_stats *stats, double *curvature);
 
 /* eq. (18): gphi [g] := the gradient of the data term in phi on the nodes, for the S with
  * which the stats were gathered. For the full covariance wa [g x m] = W A, a and
  * as [g x m] = A, A S; NULL for the diagonal one. */
-void gpc_gp_phi_gradient(const gpc_gp_tables *tables, const double *y,
+void gpc_gp_phi_gradient(const gpc_gp_tables *tables, const double *truth,
                          const gpc_gp_stats *stats, const double *wa, const double *a,
                          const double *as, double *gphi);
 

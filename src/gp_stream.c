@@ -82,13 +82,13 @@ double gpc_site_add(const gpc_site *site, size_t g, const double *psi, double *b
   for (size_t i = 0; i < p; i++) {
     double pull = site->b[i], bend = 0.0;
     for (size_t j = 0; j < p; j++) {
-      bend += site->w[i + p * j] * (psi[first + j] - site->psi[j]);
-      w[first + i + g * (first + j)] += site->w[i + p * j];
+      bend += site->curvature[i + p * j] * (psi[first + j] - site->psi[j]);
+      w[first + i + g * (first + j)] += site->curvature[i + p * j];
     }
     const double d = psi[first + i] - site->psi[i];
     sum += d * (pull - 0.5 * bend); /* eq. (O2) */
     b[first + i] += pull - bend;
-    v[first + i] += site->v[i];
+    v[first + i] += site->spread[i];
   }
   return sum;
 }
@@ -187,7 +187,6 @@ GPC_WIDE static void count_row(size_t k, double w, const double *scores, countin
   }
 }
 
-
 /* The old site's W and v at other knots. */
 static void carry(const gpc_site *old, const counting *c) {
   const size_t p = c->p;
@@ -195,14 +194,15 @@ static void carry(const gpc_site *old, const counting *c) {
     double own[2], other[2];
     const size_t to = gpc_site_find(p, c->z, old->z[j], &own[1]);
     own[0] = 1.0 - own[1];
-    c->v[to] += own[0] * old->v[j];
-    c->v[to + 1] += own[1] * old->v[j];
+    c->v[to] += own[0] * old->spread[j];
+    c->v[to + 1] += own[1] * old->spread[j];
     for (size_t i = 0; i < old->p; i++) {
       const size_t at = gpc_site_find(p, c->z, old->z[i], &other[1]);
       other[0] = 1.0 - other[1];
       for (size_t a = 0; a < 2; a++)
         for (size_t b = 0; b < 2; b++)
-          c->w[at + a + p * (to + b)] += other[a] * own[b] * old->w[i + old->p * j];
+          c->w[at + a + p * (to + b)] +=
+              other[a] * own[b] * old->curvature[i + old->p * j];
     }
   }
 }
@@ -222,9 +222,9 @@ static void project(const gpc_memory *memory, const gpc_visit *at, size_t p,
     knot[j] = (int)low;
     for (size_t q = 0; q < 2; q++) {
       b[low + q] += two[q] * at->b[j];
-      v[low + q] += two[q] * at->stats.v[j];
+      v[low + q] += two[q] * at->stats.spread[j];
       for (size_t i = 0; i < g; i++)
-        half[i + g * (low + q)] += two[q] * at->w[i + g * j];
+        half[i + g * (low + q)] += two[q] * at->curvature[i + g * j];
     }
   }
   for (size_t j = 0; j < p; j++)

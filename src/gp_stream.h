@@ -4,7 +4,7 @@
  *
  *   data(psi) = loss + b'd - 1/2 d'W d,   d = psi(knots) - psi0
  *
- * beside the weights v of the residual variance there. b, W and v are those of eq. (20)
+ * beside the weights (spread) of the residual variance there. b, W and spread are those of eq. (20)
  * for maps that are linear between the knots, of which a change of the slope is one. In a later fit the knots are nodes like the others,
  * and the quadratic is added to what a pass over the new rows says. */
 #ifndef GPC_GP_STREAM_H
@@ -24,8 +24,8 @@ struct gpc_site {
   double weight;              /* of the rows */
   double bulk_low, bulk_high; /* of their scores */
   double loss;
-  const double *z, *psi, *b, *v; /* [p]; z increasing */
-  const double *w;               /* [p x p] */
+  const double *z, *psi, *b, *spread; /* [p]; z increasing */
+  const double *curvature;            /* [p x p] */
 };
 
 /* What is to be known of all rows, the old ones and those of `range`. */
@@ -37,17 +37,18 @@ void gpc_site_range(const gpc_site *site, gpc_gp_range *range);
 size_t gpc_site_knots(const gpc_site *site, const gpc_gp_range *range, double *z);
 
 /* Adds the site to a pass: the last p of the g nodes are its knots. psi [g]; b [g],
- * w [g x g] and v [g] are added to; returns what to add to the log-likelihood. */
+ * curvature [g x g] and spread [g] are added to; returns what to add to the log-likelihood. */
 double gpc_site_add(const gpc_site *site, size_t g, const double *psi, double *b,
-                    double *w, double *v);
+                    double *curvature, double *spread);
 
 /* The knot before x, the share of the one behind it; beyond the ends the line through the
  * last two goes on. */
 size_t gpc_site_find(size_t p, const double *z, double x, double *share);
 
 /* Freezes the data term at a visit (the new rows and the old site): site->p and z are
- * given, psi, b, v [p] and w [p x p] are filled. */
+ * given, psi, b, spread [p] and curvature [p x p] are filled. */
 gpc_status gpc_site_freeze(gpc_visitor *visitor, const gpc_visit *at, size_t p,
-                           const double *z, double *psi, double *b, double *v, double *w);
+                           const double *z, double *psi, double *b, double *spread,
+                           double *curvature);
 
 #endif

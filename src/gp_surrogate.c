@@ -34,7 +34,7 @@ static void gradient_at(void *self, double *g) {
   g[0] = t->inner.grad.s2 * t->point->hyper.s2;
   g[1] = t->inner.grad.l * t->point->hyper.l;
   for (size_t i = 2; i < t->dim; i++)
-    g[i] = t->inner.grad.w[i - 2] * t->unit;
+    g[i] = t->inner.grad.inducing[i - 2] * t->unit;
 }
 
 static double spacing(const gpc_params *point) {

@@ -2,12 +2,12 @@
  *
  * One pass at psi0 gives on the nodes the gradient b of the data term with respect to
  * psi, the curvature W (full: diag(p) - q; for the uncertainty of the diagonal covariance
- * diag(v)) and v. The surrogate of the bound, profiled over S, is then, eq. (20),
+ * diag(spread)) and the spread. The surrogate of the bound, profiled over S, is then, eq. (20),
  *
  *   J = b'd - 1/2 d'W d - 1/2 (m - m0)'P0 (m - m0) - 1/2 log|P0 + A'V A| + 1/2 log|P0|
- *       - 1/2 rho'v,    d = smooth + A m - psi0
+ *       - 1/2 rho'spread,    d = smooth + A m - psi0
  *
- * with V = W or diag(v). For given hyperparameters (and inducing inputs) it is quadratic
+ * with V = W or diag(spread). For given hyperparameters (and inducing inputs) it is quadratic
  * in m and the slope: that is the inner problem, solved in gp_inner.c. Over log s2, log l
  * (and the inputs) it is maximised by optim.h inside a trust region. */
 #ifndef GPC_GP_SURROGATE_H
@@ -20,20 +20,21 @@ typedef struct {
   size_t g, m;
   gpc_prior prior; /* its slope is not looked at: that of the point counts */
   gpc_cov cov;
-  const double *z;    /* [g] the nodes */
-  const double *b;    /* [g] */
-  const double *w;    /* [g x g] symmetric, W */
-  const double *v;    /* [g] */
-  const double *vv;   /* [g x g] takes diag(v)'s place on fewer points (gp_reduce.h), whose
-                         sum of v is v_sum; NULL: it does not */
-  double v_sum;
+  const double *z;         /* [g] the nodes */
+  const double *b;         /* [g] */
+  const double *curvature; /* [g x g] symmetric, W */
+  const double *spread;    /* [g] */
+  const double
+      *spread_full; /* [g x g] takes diag(spread)'s place on fewer points (gp_reduce.h),
+                                whose sum is spread_sum; NULL: it does not */
+  double spread_sum;
   const double *psi0; /* [g] */
   /* In d'W d, W + damping diag(mass) + E takes W's place, eq. (21): */
   const double *mass; /* [g] not negative, a bound for |b|: where W vanishes, softmaxes
                          saturate */
   double damping;
-  size_t terms;       /* E = sum_i scale_i term_i term_i', from the secant pairs */
-  const double *term; /* [g x terms] */
+  size_t terms;        /* E = sum_i scale_i term_i term_i', from the secant pairs */
+  const double *term;  /* [g x terms] */
   const double *scale; /* [terms] */
   int slope_free;
   double slope_low, slope_high;

@@ -28,10 +28,8 @@ static fields get_fields(gpc_visitor *visitor, size_t g, const gpc_params *at) {
               .chol = gpc_buffer_need(memory, &small[0], 2 * m * m),
               .h = gpc_buffer_need(memory, &small[1], m * m),
               .pull = gpc_buffer_need(memory, &small[2], m)};
-  f.basis = (gpc_basis){.m = m,
-                        .w = at->inducing,
-                        .hyper = at->hyper,
-                        .chol = f.chol + m * m};
+  f.basis = (gpc_basis){
+      .m = m, .inducing = at->inducing, .hyper = at->hyper, .chol = f.chol + m * m};
   return f;
 }
 
@@ -41,7 +39,7 @@ static void get_rooms(gpc_visitor *visitor, gpc_visit *v) {
   v->psi = gpc_buffer_need(memory, &v->rooms[0], g);
   v->b = gpc_buffer_need(memory, &v->rooms[1], g);
   v->mass = gpc_buffer_need(memory, &v->rooms[2], g);
-  v->w = gpc_buffer_need(memory, &v->w_room, g * g);
+  v->curvature = gpc_buffer_need(memory, &v->w_room, g * g);
   gpc_gp_stats_carve(g, gpc_buffer_need(memory, &v->stats_room, gpc_gp_stats_size(g)),
                      &v->stats);
 }
@@ -89,11 +87,11 @@ static gpc_status set_tables(const gpc_visitor *visitor, const gpc_visit *v, int
 static void set_va(const gpc_visitor *visitor, const gpc_visit *v, fields *f) {
   const size_t g = v->nodes->g, m = v->at.m;
   if (visitor->cov == GPC_COV_FULL)
-    gpc_symm(g, m, v->w, f->a, f->va);
+    gpc_symm(g, m, v->curvature, f->a, f->va);
   else
     for (size_t j = 0; j < m; j++)
       for (size_t i = 0; i < g; i++)
-        f->va[i + g * j] = v->stats.v[i] * f->a[i + g * j];
+        f->va[i + g * j] = v->stats.spread[i] * f->a[i + g * j];
 }
 
 gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
@@ -115,14 +113,15 @@ gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
   double *work = gpc_buffer_need(visitor->memory, &visitor->pass,
                                  gpc_gp_pass_work(visitor->data, rows, g));
   gpc_gp_pass(visitor->data, &prior, v->nodes, rows, &tables, work, &v->stats);
-  gpc_gp_curvature(g, &v->stats, v->w);
+  gpc_gp_curvature(g, &v->stats, v->curvature);
   set_va(visitor, v, &f);
-  gpc_gp_phi_gradient(&tables, v->nodes->y, &v->stats, tables.au ? f.va : NULL, f.a, f.as,
-                      v->b);
+  gpc_gp_phi_gradient(&tables, v->nodes->truth, &v->stats, tables.au ? f.va : NULL, f.a,
+                      f.as, v->b);
   for (size_t i = 0; i < g; i++)
-    v->mass[i] = fmax(v->nodes->y[i], 0.0) + fmax(v->stats.p[i], 0.0);
+    v->mass[i] = fmax(v->nodes->truth[i], 0.0) + fmax(v->stats.p[i], 0.0);
   if (visitor->site) {
-    v->stats.loss += gpc_site_add(visitor->site, g, v->psi, v->b, v->w, v->stats.v);
+    v->stats.loss +=
+        gpc_site_add(visitor->site, g, v->psi, v->b, v->curvature, v->stats.spread);
     set_va(visitor, v, &f);
   }
   const gpc_surrogate sur = gpc_visit_surrogate(visitor, v);
@@ -155,8 +154,8 @@ gpc_surrogate gpc_visit_surrogate(const gpc_visitor *visitor, const gpc_visit *v
                          .cov = visitor->cov,
                          .z = v->nodes->z,
                          .b = v->b,
-                         .w = v->w,
-                         .v = v->stats.v,
+                         .curvature = v->curvature,
+                         .spread = v->stats.spread,
                          .psi0 = v->psi,
                          .mass = v->mass,
                          .slope_free = visitor->slope_free,
@@ -172,8 +171,8 @@ double gpc_visit_slope(gpc_visitor *visitor, const gpc_visit *v, double *cross) 
   if (gpc_basis_factor(&f.basis) != GPC_OK)
     return 0.0;
   gpc_basis_eval(&f.basis, g, v->nodes->z, f.a, f.rho);
-  gpc_symm(g, m, v->w, f.a, f.va);
-  gpc_symm(g, 1, v->w, v->nodes->z, wz);
+  gpc_symm(g, m, v->curvature, f.a, f.va);
+  gpc_symm(g, 1, v->curvature, v->nodes->z, wz);
   gpc_gemm(1, 0, m, m, g, 1.0, f.a, f.va, 0.0, f.h);
   gpc_prior_add_precision(&visitor->prior, m, f.h, NULL);
   if (gpc_chol(m, 0.0, f.h) != GPC_OK)
@@ -236,9 +235,9 @@ double gpc_visit_line_error(gpc_visitor *visitor, const gpc_visit *v) {
       if (!has_stencil(nodes, i))
         continue;
       const size_t at = gpc_nodes_at(nodes, i);
-      double mass = fmax(fabs(nodes->y[at]) + fabs(v->stats.p[at]),
-                         fabs(nodes->y[at + 1]) + fabs(v->stats.p[at + 1]));
-      double spread = fmax(fabs(v->stats.v[at]), fabs(v->stats.v[at + 1]));
+      double mass = fmax(fabs(nodes->truth[at]) + fabs(v->stats.p[at]),
+                         fabs(nodes->truth[at + 1]) + fabs(v->stats.p[at + 1]));
+      double spread = fmax(fabs(v->stats.spread[at]), fabs(v->stats.spread[at + 1]));
       lost += mass * fabs(psi_mid[at] - middle(wts, v->psi, at)) +
               0.5 * spread * fabs(c_mid[at] - middle(wts, f.c, at));
     }

@@ -14,7 +14,7 @@ typedef struct {
   double value; /* its part without the log-likelihood */
   gpc_gp_stats stats;
   double *psi, *b, *mass; /* [g]; b is eq. (18), with the S that was used in the pass */
-  double *w;              /* [g x g] */
+  double *curvature;      /* [g x g] */
   gpc_buffer stats_room, rooms[3], w_room;
 } gpc_visit;
 

@@ -20,7 +20,7 @@ void gpc_mono_mass(const gpc_visit *visit, int logs, double low, double high, si
   for (size_t g = 0; g < nodes->g; g++) {
     const double *z = nodes->z + g;
     const double v =
-        fmax(visit->stats.v[g], 0.0); /* weights of stencils may be negative */
+        fmax(visit->stats.spread[g], 0.0); /* weights of stencils may be negative */
     double a = g > 0 ? 0.5 * (z[-1] + z[0]) : z[0];
     double b = g + 1 < nodes->g ? 0.5 * (z[0] + z[1]) : z[0];
     if (logs) {

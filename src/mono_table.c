@@ -24,10 +24,10 @@
 static void reached(const gpc_gp_fitted *fit, const gpc_mono_seen *seen, double *low,
                     double *high) {
   const gpc_basis *basis = &fit->basis;
-  double first = basis->w[0], last = basis->w[0];
+  double first = basis->inducing[0], last = basis->inducing[0];
   for (size_t i = 1; i < basis->m; i++) {
-    first = fmin(first, basis->w[i]);
-    last = fmax(last, basis->w[i]);
+    first = fmin(first, basis->inducing[i]);
+    last = fmax(last, basis->inducing[i]);
   }
   *low = fmax(gpc_prior_point(&fit->prior, seen->lowest), first - REACH * basis->hyper.l);
   *high =
@@ -147,10 +147,12 @@ static gpc_status place_process(const gpc_gp_fitted *fit, const gpc_mono_seen *s
   double *w = gpc_get_doubles(memory, m), *z = gpc_get_doubles(memory, nodes),
          *a = gpc_get_doubles(memory, nodes * m), *rho = gpc_get_doubles(memory, nodes),
          *root = gpc_get_doubles(memory, own * own);
-  memcpy(w, fit->basis.w, own * sizeof(double));
+  memcpy(w, fit->basis.inducing, own * sizeof(double));
   added_inputs(fit, seen, memory, w + own);
-  gpc_basis all = {
-      .m = m, .w = w, .hyper = fit->basis.hyper, .chol = gpc_get_doubles(memory, m * m)};
+  gpc_basis all = {.m = m,
+                   .inducing = w,
+                   .hyper = fit->basis.hyper,
+                   .chol = gpc_get_doubles(memory, m * m)};
   memcpy(root, fit->q_cov, own * own * sizeof(double));
   gpc_status status = gpc_chol(own, 0.0, root);
   if (status == GPC_OK)

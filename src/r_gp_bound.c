@@ -71,12 +71,12 @@ static gpc_status bound_on_line(const gpc_gp_data *data, const gpc_basis *basis,
                                 const gpc_gp_point *point, int sparse, double step,
                                 int *route, gpc_gp_grad *grad) {
   const size_t m = basis->m;
-  double lowest, highest, w_low = basis->w[0], w_high = basis->w[0];
+  double lowest, highest, w_low = basis->inducing[0], w_high = basis->inducing[0];
   gpc_line line;
   gpc_nodes nodes;
   for (size_t i = 1; i < m; i++) {
-    w_low = basis->w[i] < w_low ? basis->w[i] : w_low;
-    w_high = basis->w[i] > w_high ? basis->w[i] : w_high;
+    w_low = basis->inducing[i] < w_low ? basis->inducing[i] : w_low;
+    w_high = basis->inducing[i] > w_high ? basis->inducing[i] : w_high;
   }
   range_of_scores(data, &lowest, &highest);
   if (!gpc_line_make(lowest, highest, w_low, w_high, step, 1.0 / 30.0, MOST_NODES, &line))
@@ -114,7 +114,7 @@ SEXP r_gp_bound(SEXP z, SEXP labels, SEXP weights, SEXP inducing, SEXP q_mean, S
   const size_t m = (size_t)XLENGTH(inducing);
   const double *h = r_doubles(hyper, "hyper", 4);
   gpc_basis basis = {.m = m,
-                     .w = r_doubles(inducing, "inducing", -1),
+                     .inducing = r_doubles(inducing, "inducing", -1),
                      .hyper = {.s2 = h[0], .l = h[1], .sn2 = h[2]},
                      .chol = r_work(m * m)};
   const gpc_gp_point point = {
@@ -136,7 +136,7 @@ SEXP r_gp_bound(SEXP z, SEXP labels, SEXP weights, SEXP inducing, SEXP q_mean, S
   gpc_gp_grad grad = {0};
   grad.q_mean = REAL(g_mean);
   grad.q_cov = REAL(g_cov);
-  grad.basis.w = REAL(g_w);
+  grad.basis.inducing = REAL(g_w);
   grad.basis.outer = r_work(m * m);
   int used = r_count(route, "route");
   gpc_status status = gpc_basis_factor(&basis);

@@ -15,7 +15,7 @@ gpc_gp_fitted r_gp_fitted(SEXP fit) {
   const double *hyper = r_doubles(r_element(fit, "hyper"), "hyper", 4);
   gpc_gp_fitted out = {
       .basis = {.m = m,
-                .w = r_doubles(inducing, "inducing", -1),
+                .inducing = r_doubles(inducing, "inducing", -1),
                 .hyper = {.s2 = hyper[0], .l = hyper[1], .sn2 = hyper[2]},
                 .chol = r_work(m * m)},
       .prior = {.mean = mean_function(r_element(fit, "mean")), .slope = hyper[3]},

@@ -32,8 +32,8 @@ const gpc_site *r_site(SEXP list) {
                      .z = r_doubles(knots, "knots", n),
                      .psi = r_doubles(r_element(list, "psi"), "psi", n),
                      .b = r_doubles(r_element(list, "b"), "b", n),
-                     .v = r_doubles(r_element(list, "v"), "v", n),
-                     .w = w};
+                     .spread = r_doubles(r_element(list, "v"), "v", n),
+                     .curvature = w};
   return site;
 }
 
@@ -58,7 +58,7 @@ const gpc_joint_site *r_joint_site(SEXP list, size_t p, size_t k) {
                            .psi = r_doubles(r_element(list, "psi"), "psi", (R_xlen_t)p),
                            .effect = r_doubles(effect, "effect", (R_xlen_t)e),
                            .b = r_doubles(r_element(list, "b"), "b", q),
-                           .v = r_doubles(r_element(list, "v"), "v", (R_xlen_t)p),
+                           .spread = r_doubles(r_element(list, "v"), "v", (R_xlen_t)p),
                            .h = unpack_lower(packed, p + e)};
   return site;
 }
@@ -95,7 +95,7 @@ SEXP r_pack_joint_site(const gpc_joint_site *site) {
   put_vector(out, 0, site->p, site->psi);
   put_vector(out, 1, site->e, site->effect);
   put_vector(out, 2, site->p + site->e, site->b);
-  put_vector(out, 3, site->p, site->v);
+  put_vector(out, 3, site->p, site->spread);
   put_lower(out, 4, site->p + site->e, site->h);
   put_vector(out, 5, 5, rest);
   UNPROTECT(1);
@@ -120,8 +120,8 @@ SEXP r_pack_site(const gpc_site *site) {
   put_vector(out, 0, p, site->z);
   put_vector(out, 1, p, site->psi);
   put_vector(out, 2, p, site->b);
-  put_vector(out, 3, p, site->v);
-  put_lower(out, 4, p, site->w);
+  put_vector(out, 3, p, site->spread);
+  put_lower(out, 4, p, site->curvature);
   put_vector(out, 5, 4, rest);
   UNPROTECT(1);
   return out;

@@ -96,7 +96,7 @@ static void make_place(gpc_mean mean, gpc_cov cov, place *p) {
     p->q_cov[i + M * i] += 0.2;
   gpc_symmetrise(M, p->q_cov);
   gpc_basis basis = {.m = M,
-                     .w = p->w,
+                     .inducing = p->w,
                      .hyper = {.s2 = 0.8, .l = 1.4 * (high - low) / (M - 1), .sn2 = 1e-3},
                      .chol = p->chol};
   gpc_gp_point point = {.prior = {.mean = mean, .slope = 0.8},
@@ -115,7 +115,7 @@ static void flatten(const gpc_gp_grad *grad, double *out) {
   *out++ = grad->elbo;
   memcpy(out, grad->q_mean, M * sizeof(double));
   memcpy(out + M, grad->q_cov, M * M * sizeof(double));
-  memcpy(out + M + M * M, grad->basis.w, M * sizeof(double));
+  memcpy(out + M + M * M, grad->basis.inducing, M * sizeof(double));
   out += 2 * M + M * M;
   out[0] = grad->basis.s2;
   out[1] = grad->basis.l;
@@ -132,7 +132,7 @@ static gpc_gp_grad *room(grad_room *r) {
   memset(r, 0, sizeof *r);
   r->grad.q_mean = r->q_mean;
   r->grad.q_cov = r->q_cov;
-  r->grad.basis.w = r->w;
+  r->grad.basis.inducing = r->w;
   r->grad.basis.outer = r->outer;
   return &r->grad;
 }
@@ -549,7 +549,7 @@ static void test_reduced_surrogate(void) {
       double *term = got(2 * sur.g), scale[2] = {3.0, -0.01};
       for (size_t i = 0; i < sur.g; i++) { /* a term is a change of b */
         term[i] = v.visit.b[i] / 30.0;
-        term[i + sur.g] = v.visit.stats.v[i] / 30.0;
+        term[i + sur.g] = v.visit.stats.spread[i] / 30.0;
       }
       if (hard) {
         sur.terms = 2;
@@ -560,8 +560,8 @@ static void test_reduced_surrogate(void) {
       const gpc_surrogate few = gpc_reduce(&sur, 2.9, &cmemory, &room);
       CHECK(few.g < 0.75 * (double)sur.g);
       gpc_params at = gpc_params_get(&cmemory, M);
-      double *work = got(gpc_surrogate_work(sur.g, M)), gx[M + 2], full_g[M + 2], none[M + 2],
-             value, full_value, up, down;
+      double *work = got(gpc_surrogate_work(sur.g, M)), gx[M + 2], full_g[M + 2],
+             none[M + 2], value, full_value, up, down;
       gpc_params_copy(&v.visit.at, &at);
       for (double l = 3.0; l < 7.0; l *= 1.5) {
         at.hyper.l = l;
@@ -603,7 +603,8 @@ static void test_surrogate_meets_bound(void) {
   memcpy(p.w, v.visit.at.inducing, sizeof p.w);
   memcpy(p.q_mean, v.visit.at.q_mean, sizeof p.q_mean);
   memcpy(p.q_cov, v.visit.at.q_cov, sizeof p.q_cov);
-  p.basis = (gpc_basis){.m = M, .w = p.w, .hyper = v.visit.at.hyper, .chol = p.chol};
+  p.basis =
+      (gpc_basis){.m = M, .inducing = p.w, .hyper = v.visit.at.hyper, .chol = p.chol};
   p.point = (gpc_gp_point){.prior = gpc_params_prior(&v.visit.at, &prior),
                            .cov = GPC_COV_FULL,
                            .q_mean = p.q_mean,
@@ -638,7 +639,8 @@ static void test_move(void) {
   for (int which = 0; which < 2; which++) {
     const gpc_params *at = which ? &to : &from;
     const size_t m = at->m;
-    gpc_basis basis = {.m = m, .w = at->inducing, .hyper = at->hyper, .chol = got(m * m)};
+    gpc_basis basis = {
+        .m = m, .inducing = at->inducing, .hyper = at->hyper, .chol = got(m * m)};
     double *a = got(5 * m), rho[5];
     CHECK(gpc_basis_factor(&basis) == GPC_OK);
     gpc_basis_eval(&basis, 5, z, a, rho);
@@ -699,7 +701,7 @@ static void check_optimum(const gpc_gp_data *data, gpc_cov cov, const gpc_fit_re
   memcpy(p.w, f->at.inducing, sizeof p.w);
   memcpy(p.q_mean, f->at.q_mean, sizeof p.q_mean);
   memcpy(p.q_cov, f->at.q_cov, sizeof p.q_cov);
-  p.basis = (gpc_basis){.m = M, .w = p.w, .hyper = f->at.hyper, .chol = p.chol};
+  p.basis = (gpc_basis){.m = M, .inducing = p.w, .hyper = f->at.hyper, .chol = p.chol};
   p.point = (gpc_gp_point){
       .prior = {.slope = f->at.slope}, .cov = cov, .q_mean = p.q_mean, .q_cov = p.q_cov};
   CHECK(gpc_basis_factor(&p.basis) == GPC_OK);

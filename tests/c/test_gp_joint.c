@@ -204,8 +204,10 @@ static double slow_fit(problem *p) {
   const size_t k = p->data.k, r = p->joint.features.r, q = p->joint.q;
   double *x = got(k * q), *xs = got(k * q), *c = got(k * k), z[4], work[4], f[16];
   double a[4 * M], rho[4], phi[4], pi[4], sum = 0.0;
-  gpc_basis basis = {
-      .m = M, .w = p->point.at.inducing, .hyper = p->point.at.hyper, .chol = got(M * M)};
+  gpc_basis basis = {.m = M,
+                     .inducing = p->point.at.inducing,
+                     .hyper = p->point.at.hyper,
+                     .chol = got(M * M)};
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
   for (size_t i = 0; i < N; i++) {
     for (size_t j = 0; j < k; j++)
@@ -261,7 +263,7 @@ static void test_pass(int sharp) {
     }
     double *a = got(g * M), *rho = got(g), *ha = got(g * M), *hm = got(M * M);
     gpc_basis basis = {.m = M,
-                       .w = p->point.at.inducing,
+                       .inducing = p->point.at.inducing,
                        .hyper = p->point.at.hyper,
                        .chol = got(M * M)};
     CHECK(gpc_basis_factor(&basis) == GPC_OK);
@@ -310,7 +312,7 @@ static double slow_density(problem *p) {
   const size_t k = p->data.k, r = p->joint.features.r, e = p->joint.e;
   double z[4], work[4], f[16], a[4 * M], rho[4], sum = 0.0;
   gpc_basis basis = {.m = M,
-                     .w = p->point.at.inducing,
+                     .inducing = p->point.at.inducing,
                      .hyper = p->point.at.hyper,
                      .chol = got(M * M)};
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
@@ -384,7 +386,9 @@ static void test_mode(void) {
     const double rest = value + gpc_joint_constant(&p->pass) - best;
     CHECK(gpc_joint_reduced_solve(&reduced, 1, &room, &to, &value) == GPC_OK);
     CHECK_NEAR(rest,
-               0.5 * to.logdet - 0.5 * gpc_dot(p->joint.nodes->g, room.rho, p->pass.v), 1e-8);
+               0.5 * to.logdet -
+                   0.5 * gpc_dot(p->joint.nodes->g, room.rho, p->pass.spread),
+               1e-8);
     const double h = 0.02; /* nothing near it is higher */
     best = slow_density(p);
     for (size_t j = 0; j < e; j++)

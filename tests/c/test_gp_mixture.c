@@ -34,7 +34,8 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
                        int *passed, gpc_posterior *out) {
   made_up *t = self;
   double chol[M * M], x[SIZE], half[SIZE * SIZE];
-  gpc_basis basis = {.m = M, .w = t->inducing, .hyper = {s2, l, 1e-6}, .chol = chol};
+  gpc_basis basis = {
+      .m = M, .inducing = t->inducing, .hyper = {s2, l, 1e-6}, .chol = chol};
   CHECK(from >= 0 && from < GPC_MIXTURE_SLOTS && to < GPC_MIXTURE_SLOTS && from != to);
   t->looks++;
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
@@ -82,7 +83,8 @@ static void begin(made_up *t, gpc_posterior *out, gpc_mixture_settings *how) {
 /* Values at the inducing inputs, slope and effect of the result: mean and covariance. */
 static void unwhiten(const gpc_posterior *p, double *mean, double *cov) {
   double chol[M * M], b[SIZE * SIZE] = {0}, part[SIZE * SIZE], x[SIZE];
-  gpc_basis basis = {.m = M, .w = p->at.inducing, .hyper = p->at.hyper, .chol = chol};
+  gpc_basis basis = {
+      .m = M, .inducing = p->at.inducing, .hyper = p->at.hyper, .chol = chol};
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
   for (size_t i = 0; i < SIZE; i++)
     for (size_t j = 0; j < SIZE; j++)
@@ -118,8 +120,7 @@ static void test_same(void) {
   for (size_t i = 0; i < M; i++)
     for (size_t j = 0; j < M; j++)
       CHECK_NEAR(out.at.q_cov[i + M * j],
-                 out.cov[i + SIZE * j] - cov_of(M, M) * cross[i] * cross[j],
-                 1e-9);
+                 out.cov[i + SIZE * j] - cov_of(M, M) * cross[i] * cross[j], 1e-9);
   CHECK_REL(out.at.hyper.l, 2.0 * 8.0 / (M - 1.0), 1e-14);
   cmemory_end();
 }
@@ -144,8 +145,7 @@ static void test_split(void) {
     CHECK_NEAR(mean[i], (2.0 * w - 1.0) * mean_of(&t, i, 1.0), 1e-8);
     for (size_t j = 0; j < SIZE; j++)
       CHECK_NEAR(cov[i + SIZE * j],
-                 cov_of(i, j) + apart * mean_of(&t, i, 1.0) * mean_of(&t, j, 1.0),
-                 1e-7);
+                 cov_of(i, j) + apart * mean_of(&t, i, 1.0) * mean_of(&t, j, 1.0), 1e-7);
   }
   cmemory_end();
 }

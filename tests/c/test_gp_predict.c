@@ -83,8 +83,10 @@ static void test_design(void) {
   const size_t ranks[] = {1, 5, 17, 64, 90};
   for (size_t t = 0; t < 5; t++) {
     const size_t rank = ranks[t], exact = rank < 64 ? rank : 64;
-    double *x = gpc_get_doubles(&cmemory, rank * PAIRS), *e = gpc_get_doubles(&cmemory, PAIRS);
-    double *work = gpc_get_doubles(&cmemory, (PAIRS + GPC_GP_DESIGN_EXACT) * GPC_GP_DESIGN_EXACT);
+    double *x = gpc_get_doubles(&cmemory, rank * PAIRS),
+           *e = gpc_get_doubles(&cmemory, PAIRS);
+    double *work =
+        gpc_get_doubles(&cmemory, (PAIRS + GPC_GP_DESIGN_EXACT) * GPC_GP_DESIGN_EXACT);
     gpc_gp_design_functions(rank, work, x);
     for (size_t a = 0; a < rank; a++)
       for (size_t b = 0; b < rank; b++) {
@@ -141,7 +143,7 @@ static gpc_gp_fitted make_fit(size_t m, gpc_mean mean, double s2, double l, doub
     }
   gpc_gp_fitted fit = {
       .basis = {.m = m,
-                .w = w,
+                .inducing = w,
                 .hyper = {.s2 = s2, .l = l, .sn2 = sn2},
                 .chol = gpc_get_doubles(&cmemory, m * m)},
       .prior = {.mean = mean, .slope = 0.8},
@@ -183,9 +185,10 @@ typedef struct {
 static dense dense_row(const gpc_gp_data *data, const gpc_gp_fitted *fit, size_t i) {
   const size_t k = data->k, m = fit->basis.m;
   double *z = gpc_get_doubles(&cmemory, k), *a = gpc_get_doubles(&cmemory, k * m),
-         *sa = gpc_get_doubles(&cmemory, k * m), *rho = gpc_get_doubles(&cmemory, k), total = 0.0,
-         top = -INFINITY;
-  dense d = {gpc_get_doubles(&cmemory, k), gpc_get_doubles(&cmemory, k * k), gpc_get_doubles(&cmemory, k)};
+         *sa = gpc_get_doubles(&cmemory, k * m), *rho = gpc_get_doubles(&cmemory, k),
+         total = 0.0, top = -INFINITY;
+  dense d = {gpc_get_doubles(&cmemory, k), gpc_get_doubles(&cmemory, k * k),
+             gpc_get_doubles(&cmemory, k)};
   for (size_t j = 0; j < k; j++)
     z[j] = gpc_gp_score(data, i, j);
   gpc_basis_eval(&fit->basis, k, z, a, rho);
@@ -321,8 +324,8 @@ static void test_expansion(void) {
         gpc_gp_fitted fit =
             make_fit(14, mean, 1.0, log_mean ? 0.2 : 2.0, noisy ? 1e-3 : 1e-7, 0.02);
         gpc_gp_data data = make_rows(n, k, mean, 1.7, 1);
-        double *p = gpc_get_doubles(&cmemory, n * k), *q = gpc_get_doubles(&cmemory, n * k),
-               *row = gpc_get_doubles(&cmemory, k);
+        double *p = gpc_get_doubles(&cmemory, n * k),
+               *q = gpc_get_doubles(&cmemory, n * k), *row = gpc_get_doubles(&cmemory, k);
         CHECK(gpc_gp_predict(&data, &fit, GPC_APPROX_MEAN, &cmemory, NULL, NULL, p) ==
               GPC_OK);
         CHECK(gpc_gp_predict(&data, &fit, GPC_APPROX_DELTA, &cmemory, NULL, NULL, q) ==
@@ -432,8 +435,8 @@ static void test_draws(void) {
   gpc_gp_data data = make_rows(N, K, GPC_MEAN_LINEAR, 3.0, 2);
   gpc_gp_lookup lookup;
   CHECK(gpc_gp_lookup_make(&fit, &cmemory, &lookup) == GPC_OK);
-  double *x = gpc_get_doubles(&cmemory, FIT * PAIRS), *e = gpc_get_doubles(&cmemory, N * K * PAIRS),
-         tilt[PAIRS], chol[FIT * FIT];
+  double *x = gpc_get_doubles(&cmemory, FIT * PAIRS),
+         *e = gpc_get_doubles(&cmemory, N * K * PAIRS), tilt[PAIRS], chol[FIT * FIT];
   for (size_t i = 0; i < FIT * PAIRS; i++)
     x[i] = normal();
   for (size_t i = 0; i < N * K * PAIRS; i++)
@@ -448,7 +451,8 @@ static void test_draws(void) {
                             .e = e,
                             .independent = independent,
                             .tilt = independent ? NULL : tilt};
-    double *all = gpc_get_doubles(&cmemory, 2 * PAIRS * N * K), *p = gpc_get_doubles(&cmemory, N * K),
+    double *all = gpc_get_doubles(&cmemory, 2 * PAIRS * N * K),
+           *p = gpc_get_doubles(&cmemory, N * K),
            *ends = gpc_get_doubles(&cmemory, 2 * N * K);
     gpc_gp_draws_work *work = gpc_gp_draws_take(&lookup, K, PAIRS, 2, &cmemory);
     memset(p, 0, N * K * sizeof(double));
@@ -530,9 +534,10 @@ static void test_centred(void) {
 static void test_centred_by_hand(void) {
   double w[] = {0.0}, chol[1], z[] = {0.0, 1.0, 3.0}, at[] = {0.5, -2.0};
   double p[] = {0.25, 0.75}, s[] = {0.3}, m[] = {2.0}, departure[3], variance[3], rho[3];
-  gpc_gp_fitted fit = {.basis = {.m = 1, .w = w, .hyper = {1.0, 1.0, 0.0}, .chol = chol},
-                       .q_mean = m,
-                       .q_cov = s};
+  gpc_gp_fitted fit = {
+      .basis = {.m = 1, .inducing = w, .hyper = {1.0, 1.0, 0.0}, .chol = chol},
+      .q_mean = m,
+      .q_cov = s};
   CHECK(gpc_basis_factor(&fit.basis) == GPC_OK);
   gpc_centred(&fit, 3, z, 2, at, p, &cmemory, departure, variance, rho);
   double mean = 0.25 * exp(-0.125) + 0.75 * exp(-2.0);

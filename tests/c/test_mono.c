@@ -32,7 +32,7 @@ static gpc_gp_fitted process(double slope) {
   for (size_t i = 0; i < BINS + 2; i++)
     mass[i] = 5.0 * uniform();
   gpc_gp_fitted fit = {.basis = {.m = M,
-                                 .w = w,
+                                 .inducing = w,
                                  .hyper = {.s2 = 4.0, .l = 2.0, .sn2 = 1e-6},
                                  .chol = chol},
                        .prior = {.mean = GPC_MEAN_LINEAR, .slope = slope},

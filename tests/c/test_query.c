@@ -33,13 +33,15 @@ static gpc_query make_query(const gpc_gp_data *data, double *chol, const double 
                             const double *mean, const double *cov) {
   const int wanted[GPC_BLOCKS] = {0};
   gpc_query query = {
-      .fit =
-          {.process = {.basis = {.m = M, .w = w, .hyper = {1.5, 1.2, 1e-6}, .chol = chol},
-                       .prior = {.mean = GPC_MEAN_LINEAR, .slope = 0.8},
-                       .q_mean = mean},
-           .features = gpc_features_make(data->k, wanted, 1.0, 1.0, -4.0, 4.0),
-           .slopes = 1,
-           .cov = cov},
+      .fit = {.process = {.basis = {.m = M,
+                                    .inducing = w,
+                                    .hyper = {1.5, 1.2, 1e-6},
+                                    .chol = chol},
+                          .prior = {.mean = GPC_MEAN_LINEAR, .slope = 0.8},
+                          .q_mean = mean},
+              .features = gpc_features_make(data->k, wanted, 1.0, 1.0, -4.0, 4.0),
+              .slopes = 1,
+              .cov = cov},
       .data = data};
   CHECK(gpc_basis_factor(&query.fit.process.basis) == GPC_OK);
   return query;

@@ -31,8 +31,8 @@ static void test_site(void) {
                          .z = z,
                          .psi = psi0,
                          .b = b0,
-                         .v = v0,
-                         .w = w0};
+                         .spread = v0,
+                         .curvature = w0};
   const double psi[G] = {9, 9, 0.4, 0.1, -0.6, 0.7}; /* the first two are other nodes */
   double b[G] = {5, 6, 0, 0, 0, 0}, w[G * G] = {0}, v[G] = {0};
   double want = -7;
@@ -124,7 +124,7 @@ static double joint_value(const gpc_joint_site *site, const double *psi,
   double copy[3];
   memcpy(copy, psi, sizeof copy);
   gpc_joint_pass pass = {
-      .psi = copy, .gc = gc, .ge = ge, .hcc = hcc, .hce = hce, .hee = hee, .v = v};
+      .psi = copy, .gc = gc, .ge = ge, .hcc = hcc, .hce = hce, .hee = hee, .spread = v};
   const double value = gpc_joint_site_add(site, 3, effect, &pass);
   for (int i = 0; i < 4 && g; i++) /* the first node is no knot */
     g[i] = i < 2 ? gc[1 + i] : ge[i - 2];
@@ -145,7 +145,7 @@ static void test_joint_site(void) {
     for (int j = 0; j < 4; j++)
       h[i + 4 * j] = (i == j ? 2.0 : 0.0) + 0.4 / (1 + i + j);
   const gpc_joint_site site = {
-      .p = 2, .e = E, .loss = -3, .psi = psi0, .effect = e0, .b = b, .v = v, .h = h};
+      .p = 2, .e = E, .loss = -3, .psi = psi0, .effect = e0, .b = b, .spread = v, .h = h};
   const double x[4] = {0.9, 0.1, -0.6, 0.8};
   const double psi[3] = {7, x[0], x[1]};
   joint_value(&site, psi, x + 2, g, got);

@@ -120,7 +120,7 @@ static void predict(const gpc_gp_data *data, const gpc_fit_settings *s,
   const int effects = r->effects.kept;
   const gpc_params *at = effects ? &r->effects.at : &r->at;
   gpc_gp_fitted fit = {.basis = {.m = at->m,
-                                 .w = at->inducing,
+                                 .inducing = at->inducing,
                                  .hyper = at->hyper,
                                  .chol = room(at->m * at->m)},
                        .prior = {.mean = s->mean, .slope = at->slope},

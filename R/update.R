@@ -1,57 +1,60 @@
 # New labelled rows for a fitted calibrator, without the old ones.
 
-#' Take new rows into a fitted calibrator
+#' Update a calibrator with new rows
 #'
-#' `update()` takes a batch of labelled rows into a calibrator that was fitted before, without the rows of
-#' the earlier fit: objects hold what they need, and stay of the same size. `forget` makes old rows count less,
+#' `update()` adds a batch of labelled rows to a calibrator that was fitted before. The rows of the earlier fit are not
+#' needed: the object contains a summary of them, whose size does not grow. `forget` gives old rows less weight,
 #' so that the calibrator follows a classifier or a population that changes.
 #'
-#' # What is exact, and what is not
-#' * [calib_none()] has nothing to learn, and [calib_histogram()] with bins of equal width is exact: sums
-#'   suffice. (The edges of bins of equal mass stay as they were.)
-#' * [calib_temperature()], [calib_platt()], [calib_beta()], [calib_vector()] and [calib_matrix()] (the last two with up to 120 parameters: 60 and 10
-#'   classes): the log-likelihood of the old rows is replaced by
-#'   its expansion to second order at the old estimate, a Gaussian prior for the new one (Laplace's
-#'   approximation). For many rows that is as good as a new fit. Platt's and beta calibration have raw targets for the new rows.
-#' * [calib_gp()]: as long as all rows are still in the object (see below), the update is the fit of all rows, floor for zeros and
-#'   all. After that the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to 40 fixed scores
-#'   and of the effects of the classes (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. Hyperparameters, slope, inducing inputs
-#'   and effects are estimated anew with every batch, effects may appear or vanish, and the range of the scores may grow. What stays is the `floor`
-#'   for zeros and the scale on which effects are measured.
-#'   Fits with more than 420 effects of single classes (matrix effects of more than 20 classes) have no such quadratic: they
+#' # Exact and approximate updates
+#' * [calib_none()] has nothing to estimate. [calib_histogram()] with bins of equal width is exact: sums
+#'   suffice. (The edges of bins of equal mass do not change.)
+#' * [calib_temperature()], [calib_platt()], [calib_beta()], [calib_vector()] and [calib_matrix()] (the last two with up to 120
+#'   parameters: 60 and 10 classes): the log-likelihood of the old rows is replaced by its second-order expansion at the old
+#'   estimate, which acts as a Gaussian prior for the new one (Laplace's approximation). With many rows the result is as good
+#'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
+#' * [calib_gp()]: as long as all rows are in the object (see below), the update is the fit of all rows, including the choice of
+#'   the floor for zeros. After that the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
+#'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. Hyperparameters,
+#'   slope, inducing inputs and class effects are estimated again with every batch, effects can be added or dropped, and the range of
+#'   the scores can grow. Only the `floor` for zeros and the scale of the effects do not change.
+#'   Fits with more than 420 class effects (matrix effects of more than 20 classes) have no such quadratic: they
 #'   can be updated only with `gp_control(buffer = NULL)`, up to 5000 rows in all.
-#' * A fit with `monotone = TRUE` keeps its guarantee. `order_cost` adds up over the batches.
-#' * [calib_isotonic()] and [calib_bbq()] keep, for every class, the scores with the number of rows and of events at each of them, up to 4000
-#'   scores in all classes together (at least 50 and at most 1000 per class). Until there are more, the update is the fit of all rows, to the last
-#'   digit; then neighbouring scores are pooled into blocks of about equal numbers of rows. Fits of more than 100,000 scores
-#'   (rows times classes; two classes count as one) keep nothing, so that they stay as fast and small as they are.
-#' * [calib_cv()] cannot be updated, and says so.
+#' * A fit with `monotone = TRUE` remains monotone. `order_cost` is summed over the batches.
+#' * [calib_isotonic()] and [calib_bbq()] store, for every class, the distinct scores with the numbers of rows and of events at each of
+#'   them: up to 4000 scores in all classes together, at least 50 and at most 1000 per class. Until there are more, the update equals the
+#'   fit of all rows to the last digit. Then neighbouring scores are pooled into blocks of about equal numbers of rows. Fits of
+#'   more than 100,000 scores (rows times classes; two classes count as one) store none, to remain fast and small, and cannot be updated.
+#' * [calib_cv()] cannot be updated and gives an error.
 #'
 #' # Calibration rows in the object
-#' A fit of [calib_gp()] holds no calibration rows unless it is asked to. A quadratic is as good as the fit about which it is expanded, and
-#' that of a few rows is not good: effects of the classes that the first batch did not show are held back, so that an updated fit may
-#' remain behind a fit of all rows (by up to .02 in log loss in our measurements, `bench/results/stream.md` in the sources; most sets are within .001).
-#' With `calib_gp(control = gp_control(buffer = NULL))` the object keeps its rows (scores in single precision, labels,
-#' weights) as long as they are few: up to 500 rows, with effects of the classes 100 for each effect and up to 2000, not more than take 32 kB or the
-#' room of the quadratic that would replace them. Until there are more, an update is the fit of all rows. A fit of more rows keeps none. When
-#' updates bring more, all are frozen and removed, and rows are kept again from the next batch on. The difference from a fit of all rows
-#' was then below .002 but once. Such an object, and a file that it is saved to, hold calibration rows: mind that if they are confidential. The same
-#' holds for the scores that isotonic calibration and BBQ keep; those have no switch.
+#' By default a fit of [calib_gp()] contains no calibration rows. The quadratic is accurate only near the fit about which it is expanded,
+#' and a fit of few rows may be far from later ones: class effects that the first batch did not show are estimated too small. The log loss
+#' of an updated fit was therefore up to .02 higher than that of a fit of all rows in our measurements; on most data sets the difference was
+#' below .001 (`bench/results/stream.md` in the sources).
+#' With `calib_gp(control = gp_control(buffer = NULL))` the object contains its rows (scores in single precision, labels,
+#' weights) as long as they are few. The limit is 500 rows, or with class effects 100 rows per effect if that is more, up to 2000. They also
+#' may not take more than 32 kB or the memory of the quadratic that would replace them, whichever is larger. Up to the limit an update is
+#' the fit of all rows. When an update exceeds the limit, all rows are replaced by the quadratic, and storing begins again with the next batch. A first
+#' fit of more rows than the limit stores none. With this option the difference from a fit of all rows was below .002, with one exception.
+#' Such an object, and a file to which it is saved, contain calibration rows, which matters if they are confidential. The same
+#' holds for the scores that isotonic calibration and BBQ store; for these there is no option to prevent it.
 #'
 #' # Forgetting
-#' `forget = "auto"` runs updates with `forget` = 0, .05, .2 and .5 side by side and uses the one that forecast the last batches
-#' best, each batch before it was taken in; losses count .8 as much after every batch. The object holds all four, so that it is four
-#' times as large and an update takes four times as long. A later update with a number goes on from the one in use. Without a change of the classifier or the population
-#' it costs little, after a change it is much better than remembering everything (`bench/results/stream-drift.md`).
+#' `forget = "auto"` keeps four calibrators, updated with `forget` = 0, .05, .2 and .5, and uses the one that predicted the most recent
+#' batches best. Each batch is predicted before it is used in the update, and the weight of earlier losses is multiplied by .8 with every batch.
+#' The object contains all four calibrators, so it is four times as large and an update takes four times as long. A later update with a
+#' numeric `forget` continues from the calibrator in use. If nothing changes, the cost in log loss is small; after a change of the classifier or the
+#' population the result is much better than with `forget = 0` (`bench/results/stream-drift.md` in the sources).
 #'
 #' @param object A calibrator.
-#' @param scores,labels,weights The new rows, as in fitting: the same classes, the same kind of scores. A single
-#'   row will do. A batch with new classes, other columns or missing values is refused as a whole.
-#' @param forget By which share the old rows lose weight, from 0 to 1: with 0.1 a row counts .9 after one batch
-#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: what has been best so far.
+#' @param scores,labels,weights The new rows, in the same form and with the same classes as in fitting. A single
+#'   row is enough. A batch with new classes, other columns or missing values is an error, and none of its rows is used.
+#' @param forget The share of their weight that old rows lose, from 0 to 1: with 0.1 the weight of a row is .9 after one batch
+#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: see the section Forgetting.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
-#' @return The calibrator, with the new rows taken in. `nobs()` counts all rows ever seen.
+#' @return The updated calibrator. `nobs()` counts all rows seen so far.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
 #' *Advances in Neural Information Processing Systems* 30.

@@ -127,10 +127,10 @@ before_parts <- c("changed", "scores_seen", "order_mass", "order_cost")
 
 stop_no_stream <- function(object) {
   stop_input("object", if (object$class_effects == "none") {
-    "was fitted by a version that kept nothing for new rows"
+    "was fitted by an older version and contains no summary of its rows"
   } else {
-    paste0("has more than ", most_effects, " effects of single classes, of which no summary of its rows is kept")
-  }, "Fit it again on all rows, with class_effects = \"none\" or \"offset\", or with control = gp_control(buffer = NULL), which keeps rows in the object.")
+    paste0("has more than ", most_effects, " class effects, too many for a summary of its rows")
+  }, "Fit it again on all rows, with class_effects = \"none\" or \"offset\", or with control = gp_control(buffer = NULL), which stores the rows in the object.")
 }
 
 #' Where the projection of an increasing map counts, for old and new rows: old bins count at their middle

@@ -116,7 +116,7 @@ update_fit <- function(object, data, forget) UseMethod("update_fit")
 
 #' @export
 update_fit.default <- function(object, data, forget) {
-  stop_input("object", paste0("of class ", class(object)[1], " cannot take in new rows without the old ones"),
+  stop_input("object", paste0("of class ", class(object)[1], " cannot be updated without the old rows"),
     "Fit it again on all rows.")
 }
 

@@ -84,12 +84,13 @@ draw_map <- function(rows, shown, k, bands, base_size) {
   left_out <- if (!is.null(shown) && length(shown) < k) {
     paste0("The first ", length(shown), " of ", k, " classes. ")
   }
-  # Dashes lose the upright parts of steps, and gaps look like jumps: steps are solid, told apart by colour and width.
+  # Dashes lose the upright parts of steps, and gaps look like jumps: steps are solid and, beside others, carry marks.
   steps <- vapply(split(rows, rows$fit), function(map) mean(diff(map$calibrated) == 0) > 0.5, NA)
   stroke <- pick(strokes, length(fits))
   stroke[steps] <- "solid"
-  width <- rep(0.7, length(fits))
-  width[steps] <- rep_len(c(0.9, 0.5, 0.3), sum(steps))
+  mark <- rep(NA_real_, length(fits))
+  mark[steps] <- pick(marks, sum(steps))
+  marked <- if (length(fits) > 1 && any(steps)) mark_steps(rows, fits[steps])
   said <- legend_names(fits, base_size)
   ggplot(rows, aes(.data$p, .data$calibrated)) +
     geom_abline(slope = 1, intercept = 0, colour = "grey55", linewidth = 0.4 * pen) +
@@ -97,8 +98,13 @@ draw_map <- function(rows, shown, k, bands, base_size) {
       geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$fit),
         data = banded, alpha = 0.25, show.legend = FALSE)
     }) +
-    ggplot2::geom_line(aes(colour = .data$fit, linetype = .data$fit, linewidth = .data$fit), show.legend = length(fits) > 1) +
-    ggplot2::scale_discrete_manual("linewidth", values = width * pen, breaks = fits, labels = said) +
+    ggplot2::geom_line(aes(colour = .data$fit, linetype = .data$fit), linewidth = 0.7 * pen, show.legend = length(fits) > 1) +
+    (if (!is.null(marked)) {
+      list(
+        ggplot2::geom_point(aes(colour = .data$fit, shape = .data$fit), data = marked, size = 2 * pen),
+        ggplot2::scale_shape_manual(values = mark, breaks = fits, limits = fits, labels = said)
+      )
+    }) +
     ggplot2::scale_colour_manual(values = pick(ink, length(fits), shift = FALSE), breaks = fits, labels = said) +
     scale_fill_manual(values = stats::setNames(pick(ink, length(fits), shift = FALSE), fits), guide = "none") +
     ggplot2::scale_linetype_manual(values = stroke, breaks = fits, labels = said) +
@@ -110,12 +116,23 @@ draw_map <- function(rows, shown, k, bands, base_size) {
     labs(
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
-      colour = NULL, linetype = NULL, linewidth = NULL,
+      colour = NULL, linetype = NULL, shape = NULL,
       caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, base_size = base_size)
     ) +
     picture_theme(base_size) +
-    legend_above(said, c("colour", "linetype", "linewidth"), base_size) +
+    legend_above(said, c("colour", "linetype", if (!is.null(marked)) "shape"), base_size) +
     square_theme()
+}
+
+#' Rows of step maps that carry a mark: about eight of each map, those of different maps at different probabilities
+#' @noRd
+mark_steps <- function(rows, names) {
+  at <- sort(unique(rows$p))
+  do.call(rbind, lapply(seq_along(names), function(j) {
+    want <- (seq_len(8) - 1 + (j - 0.5) / length(names)) / 8
+    near <- at[unique(round(want * (length(at) - 1))) + 1]
+    rows[rows$fit == names[j] & rows$p %in% near, ]
+  }))
 }
 
 #' @rdname plot_map

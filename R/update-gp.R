@@ -128,10 +128,11 @@ before_parts <- c("changed", "scores_seen", "order_mass", "order_cost")
 
 stop_no_stream <- function(object) {
   stop_input("object", if (object$class_effects == "none") {
-    "was fitted by a version that kept nothing for new rows"
+    "was fitted by an older version and contains no summary of its rows"
   } else {
-    paste0("has more than ", most_effects, " effects of single classes, of which no summary of its rows is kept")
-  }, "Fit it again on all rows, with class_effects = \"none\" or \"offset\", or with another `buffer` in gp_control(): a summary is kept while it stands for no more than five times so many rows.")
+    paste0("has more than ", most_effects, " class effects, too many for a quadratic summary, and contains no rows")
+  }, paste0("Fit it again on all rows, with class_effects = \"none\" or \"offset\", or with a larger `buffer` in gp_control(): ",
+    "rows are stored while they are no more than five times as many."))
 }
 
 #' Where the projection of an increasing map counts, for old and new rows: old bins count at their middle

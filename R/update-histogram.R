@@ -60,7 +60,7 @@ histogram_maps <- function(object, counts) {
 most_bins <- 50000 # of all maps together, for which sums are kept
 
 stop_old_histogram <- function(arg) {
-  stop_input(arg, paste0("keeps no sums for new rows: it has more than ", most_bins, " bins in all, or was fitted by an ",
+  stop_input(arg, paste0("contains no sums for new rows: it has more than ", most_bins, " bins in all, or was fitted by an ",
     "older version"), "Fit it again on all rows.")
 }
 

@@ -14,11 +14,11 @@ update_linear <- function(object, data, forget) {
   }
   z <- latent_scale(data$scores, object$input, !is.null(object$floor), data$threads)
   if (is.null(object$floor) && any(z == -Inf)) {
-    stop_input("scores", "has classes that are ruled out (probability 0), and the fit has seen none before",
+    stop_input("scores", "has probabilities of 0 (or logits of -Inf), and the calibration rows had none",
       "Fit it again with a `floor`.")
   }
   if (is.null(object$covariance)) {
-    stop_input("object", paste0("has more than ", linear_covariance, " parameters, for which no covariance is kept"),
+    stop_input("object", paste0("has more than ", linear_covariance, " parameters, too many for their covariance to be stored"),
       "Fit it again on all rows.")
   }
   old <- unname(c(object$offset, as.vector(object$weights)))

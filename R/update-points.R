@@ -134,7 +134,7 @@ update_points <- function(object, data, forget) {
 }
 
 stop_no_points <- function(arg) {
-  stop_input(arg, paste0("keeps no scores for new rows: it was fitted to more than ", format(most_scores, big.mark = ",", scientific = FALSE),
+  stop_input(arg, paste0("contains no scores for new rows: it was fitted to more than ", format(most_scores, big.mark = ",", scientific = FALSE),
     " scores, or by an older version"), "Fit it again on all rows.")
 }
 

@@ -4,7 +4,7 @@
 update_fit.calib_temperature <- function(object, data, forget) {
   scale <- latent_scale(data$scores, object$input, !is.null(object$floor), data$threads)
   if (is.null(object$floor) && any(scale == -Inf)) {
-    stop_input("scores", "has classes that are ruled out (probability 0), and the fit has seen none before",
+    stop_input("scores", "has probabilities of 0 (or logits of -Inf), and the calibration rows had none",
       "Fit it again with a `floor`.")
   }
   if (forget < 1 && !is.finite(object$std_error)) stop_no_curvature("the temperature")
@@ -35,13 +35,13 @@ forget_all <- function(object, fit) {
 }
 
 stop_no_curvature <- function(what) {
-  stop_input("object", paste0("has no standard error of ", what, ", so that it is not known what the old rows say"),
+  stop_input("object", paste0("has no standard error of ", what, ", so the information in the old rows is unknown"),
     "Fit it again on all rows, or use forget = 1.")
 }
 
 stop_no_update <- function(status) {
-  stop(errorCondition(paste0("update() failed (", status, "): the new rows contradict the old ones beyond what the ",
-    "approximation can follow. Fit the calibrator again on all rows."),
+  stop(errorCondition(paste0("update() failed (", status, "): the new rows differ too much from the old ones for the ",
+    "approximation. Fit the calibrator again on all rows."),
     class = c("gpcalib_error_numeric", "gpcalib_error"), call = NULL))
 }
 

@@ -1,63 +1,63 @@
 # New labelled rows for a fitted calibrator, without the old ones.
 
-#' Take new rows into a fitted calibrator
+#' Update a calibrator with new rows
 #'
-#' `update()` takes a batch of labelled rows into a calibrator that was fitted before, without the rows of
-#' the earlier fit: objects hold what they need, and stay of the same size. `forget` makes old rows count less,
+#' `update()` adds a batch of labelled rows to a calibrator that was fitted before. The rows of the earlier fit are not
+#' needed: the object contains a summary of them, whose size does not grow. `forget` gives old rows less weight,
 #' so that the calibrator follows a classifier or a population that changes.
 #'
-#' # What is exact, and what is not
-#' * [calib_none()] has nothing to learn, and [calib_histogram()] with bins of equal width is exact: sums
-#'   suffice. (The edges of bins of equal mass stay as they were.)
-#' * [calib_temperature()], [calib_platt()], [calib_beta()], [calib_vector()] and [calib_matrix()] (the last two with up to 120 parameters: 60 and 10
-#'   classes): the log-likelihood of the old rows is replaced by
-#'   its expansion to second order at the old estimate, a Gaussian prior for the new one (Laplace's
-#'   approximation). For many rows that is as good as a new fit. Platt's and beta calibration have raw targets for the new rows.
-#' * [calib_gp()]: up to 26 classes, unless `class_effects` is `"none"`, the object keeps a summary of its rows, a few hundred of them, where rows that
-#'   say the same are merged (see below). An update fits this summary and the new rows, weighted, from the beginning: hyperparameters, effects and the floor for
-#'   zeros are chosen again. When the rows are more than 2000 in all (by their effective number, with weights and forgetting), and at once with more
-#'   classes or without class effects, their log-likelihood is replaced by a quadratic function of the latent map at up to 40 fixed scores
-#'   and of the effects of the classes (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary begins. Beside a
-#'   quadratic, hyperparameters, slope, inducing inputs and effects are still estimated anew with every batch, effects may appear or
-#'   vanish, and the range of the scores may grow; what stays is the `floor` for zeros and the scale on which effects are measured.
-#'   Fits with more than 420 effects of single classes (matrix effects of more than 20 classes) have no such quadratic: they
+#' # Exact and approximate updates
+#' * [calib_none()] has nothing to estimate. [calib_histogram()] with bins of equal width is exact: sums
+#'   suffice. (The edges of bins of equal mass do not change.)
+#' * [calib_temperature()], [calib_platt()], [calib_beta()], [calib_vector()] and [calib_matrix()] (the last two with up to 120
+#'   parameters: 60 and 10 classes): the log-likelihood of the old rows is replaced by its second-order expansion at the old
+#'   estimate, which acts as a Gaussian prior for the new one (Laplace's approximation). With many rows the result is as good
+#'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
+#' * [calib_gp()]: with up to 26 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
+#'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros are
+#'   estimated again. Beyond 2000 rows (by their effective number, with weights and forgetting), with more classes or without class effects,
+#'   the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
+#'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary
+#'   begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
+#'   dropped, and the range of the scores can grow. Only the `floor` for zeros and the scale of the effects no longer change.
+#'   Fits with more than 420 class effects (matrix effects of more than 20 classes) have no such quadratic: they
 #'   can be updated up to 6000 rows in all.
-#' * A fit with `monotone = TRUE` keeps its guarantee. `order_cost` adds up over the batches.
-#' * [calib_isotonic()] and [calib_bbq()] keep, for every class, the scores with the number of rows and of events at each of them, up to 4000
-#'   scores in all classes together (at least 50 and at most 1000 per class). Until there are more, the update is the fit of all rows, to the last
-#'   digit; then neighbouring scores are pooled into blocks of about equal numbers of rows. Fits of more than 100,000 scores
-#'   (rows times classes; two classes count as one) keep nothing, so that they stay as fast and small as they are.
-#' * [calib_cv()] cannot be updated, and says so.
+#' * A fit with `monotone = TRUE` remains monotone. `order_cost` is summed over the batches.
+#' * [calib_isotonic()] and [calib_bbq()] store, for every class, the distinct scores with the numbers of rows and of events at each of
+#'   them: up to 4000 scores in all classes together, at least 50 and at most 1000 per class. Until there are more, the update equals the
+#'   fit of all rows to the last digit. Then neighbouring scores are pooled into blocks of about equal numbers of rows. Fits of
+#'   more than 100,000 scores (rows times classes; two classes count as one) store none, to remain fast and small, and cannot be updated.
+#' * [calib_cv()] cannot be updated and gives an error.
 #'
 #' # Calibration rows in the object
-#' A quadratic is as good as the fit about which it is expanded, and that of a few rows is not good: effects of the classes that the first
-#' batch did not show are held back, and an updated fit remains behind a fit of all rows, by up to .02 in log loss. That is why
-#' [calib_gp()] keeps a summary of its rows instead, as long as they are few: their scores in single precision, labels and weights. When they
-#' are more than 100 for each class (at least 200 with two classes and 400 with more, at most 1200), those with the same label and the same
-#' highest score that lie near each other, by what the fit makes of them, are replaced by one at the mean of their scores. Rows that
-#' are surely right, which are most, become a few; those near a boundary between classes stay as they are. The summary takes 5 kB for two
-#' classes, 50 kB for ten and 110 kB for twenty. With it the log loss of an updated fit was no more than .002 above that of a fit of
+#' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
+#' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to .02 higher than that of a fit
+#' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores in single precision, labels and weights. When
+#' there are more than 100 rows per class (at least 200 with two classes and 400 with more, at most 1200), rows with the same
+#' label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, which
+#' are most, become a few. Rows near a boundary between classes remain single. The summary takes about 5 kB for two
+#' classes, 50 kB for ten and 110 kB for twenty. With it the log loss of an updated fit was at most .002 higher than that of a fit of
 #' all rows in 560 of 562 comparisons (`bench/results/stream.md` in the sources).
 #'
-#' So an object, and a file that it is saved to, hold scores and labels of single calibration rows, without names, order or anything else.
-#' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: then all is frozen at once into the quadratic, which
-#' holds none (with more than 420 effects such a fit cannot be updated). The scores that isotonic calibration and BBQ keep
-#' have no such switch.
+#' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.
+#' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: the object then contains the quadratic alone. (With more than
+#' 420 class effects such a fit cannot be updated.) For the scores that isotonic calibration and BBQ store there is no such option.
 #'
 #' # Forgetting
-#' `forget = "auto"` runs updates with `forget` = 0, .05, .2 and .5 side by side and uses the one that forecast the last batches
-#' best, each batch before it was taken in; losses count .8 as much after every batch. The object holds all four, so that it is four
-#' times as large and an update takes four times as long. A later update with a number goes on from the one in use. Without a change of the classifier or the population
-#' it costs little, after a change it is much better than remembering everything (`bench/results/stream-drift.md`).
+#' `forget = "auto"` keeps four calibrators, updated with `forget` = 0, .05, .2 and .5, and uses the one that predicted the most recent
+#' batches best. Each batch is predicted before it is used in the update, and the weight of earlier losses is multiplied by .8 with every batch.
+#' The object contains all four calibrators, so it is four times as large and an update takes four times as long. A later update with a
+#' numeric `forget` continues from the calibrator in use. If nothing changes, the cost in log loss is small; after a change of the classifier or the
+#' population the result is much better than with `forget = 0` (`bench/results/stream-drift.md` in the sources).
 #'
 #' @param object A calibrator.
-#' @param scores,labels,weights The new rows, as in fitting: the same classes, the same kind of scores. A single
-#'   row will do. A batch with new classes, other columns or missing values is refused as a whole.
-#' @param forget By which share the old rows lose weight, from 0 to 1: with 0.1 a row counts .9 after one batch
-#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: what has been best so far.
+#' @param scores,labels,weights The new rows, in the same form and with the same classes as in fitting. A single
+#'   row is enough. A batch with new classes, other columns or missing values is an error, and none of its rows is used.
+#' @param forget The share of their weight that old rows lose, from 0 to 1: with 0.1 the weight of a row is .9 after one batch
+#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: see the section Forgetting.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
-#' @return The calibrator, with the new rows taken in. `nobs()` counts all rows ever seen.
+#' @return The updated calibrator. `nobs()` counts all rows seen so far.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
 #' *Advances in Neural Information Processing Systems* 30.
@@ -119,7 +119,7 @@ update_fit <- function(object, data, forget) UseMethod("update_fit")
 
 #' @export
 update_fit.default <- function(object, data, forget) {
-  stop_input("object", paste0("of class ", class(object)[1], " cannot take in new rows without the old ones"),
+  stop_input("object", paste0("of class ", class(object)[1], " cannot be updated without the old rows"),
     "Fit it again on all rows.")
 }
 

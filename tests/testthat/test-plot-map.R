@@ -34,13 +34,23 @@ test_that("any calibrator draws itself; several classes get a panel each", {
   expect_identical(autoplot.calibrator(none)$data, plot_map(none)$data)
 })
 
-test_that("steps are solid lines", {
-  steps <- plot_map(list(GP = fit, Platt = calib_platt(p, data$y), Histogram = calib_histogram(p, data$y),
-    Isotonic = calib_isotonic(p, data$y)))
+test_that("steps are solid lines with marks of their own, beside others", {
+  histogram <- calib_histogram(p, data$y)
+  steps <- plot_map(list(GP = fit, Platt = calib_platt(p, data$y), Histogram = histogram, Isotonic = calib_isotonic(p, data$y)))
   lines <- layers_of(steps)[[3]]
-  kinds <- unique(lines[c("group", "linetype", "linewidth")])
+  kinds <- unique(lines[c("group", "linetype")])
   expect_identical(as.character(kinds$linetype[3:4]), c("solid", "solid"))
-  expect_true(kinds$linetype[2] != "solid" && kinds$linewidth[3] != kinds$linewidth[4])
+  expect_true(kinds$linetype[2] != "solid")
+  marked <- layers_of(steps)[[4]]
+  looks <- unique(lines[c("group", "colour")])$colour
+  expect_setequal(marked$colour, looks[3:4])
+  expect_length(unique(marked$shape), 2)
+  expect_length(intersect(marked$x[marked$colour == looks[3]], marked$x[marked$colour == looks[4]]), 0)
+  expect_true(all(table(marked$colour) == 8))
+  # Marks lie on their lines.
+  on_line <- merge(marked[c("x", "y", "colour")], lines[c("x", "y", "colour")])
+  expect_identical(nrow(on_line), nrow(marked))
+  expect_length(layers_of(plot_map(histogram)), 2)
 })
 
 test_that("wrong arguments are input errors", {

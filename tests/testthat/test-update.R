@@ -107,7 +107,7 @@ test_that("methods that cannot say so, and what they cannot merge", {
   d <- parts_of(2)
   old <- calib_isotonic(d$one$p, d$one$y)
   old$points <- NULL # of an older version
-  expect_error(update(old, d$two$p, d$two$y), "keeps no scores", class = "gpcalib_error_input")
+  expect_error(update(old, d$two$p, d$two$y), "contains no scores", class = "gpcalib_error_input")
   fit <- calib_temperature(d$one$p, d$one$y)
   expect_error(merge(fit, fit), "cannot be merged", class = "gpcalib_error_input")
   expect_error(merge(calib_none(d$one$p, d$one$y), fit), "method", class = "gpcalib_error_input")

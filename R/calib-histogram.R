@@ -45,7 +45,7 @@ calib_histogram <- function(scores, labels, input = c("auto", "probs", "logits")
   ova <- ova_data(data, threads)
   fit <- fit_curves(data, ova, if (binning == "width") 3L else 4L, bins, threads)
   maps <- if (length(data$classes) == 2) 2L else seq_along(data$classes)
-  sums <- if (bins * length(maps) <= most_bins) {
+  sums <- if (bins * length(maps) <= most_summed_bins) {
     edges <- histogram_edges(list(classes = data$classes, binning = binning, bins = bins, x = fit$x, start = fit$start))
     histogram_sums(ova$scores, data$labels, data$weights, edges, maps)
   }

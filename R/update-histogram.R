@@ -57,10 +57,10 @@ histogram_maps <- function(object, counts) {
   object
 }
 
-most_bins <- 50000 # of all maps together, for which sums are kept
+most_summed_bins <- 50000 # of all maps together, for which sums are kept
 
 stop_old_histogram <- function(arg) {
-  stop_input(arg, paste0("contains no sums for new rows: it has more than ", most_bins, " bins in all, or was fitted by an ",
+  stop_input(arg, paste0("contains no sums for new rows: it has more than ", most_summed_bins, " bins in all, or was fitted by an ",
     "older version"), "Fit it again on all rows.")
 }
 

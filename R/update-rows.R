@@ -5,18 +5,18 @@
 most_effects <- 420 # as GPC_SITE_EFFECTS in src/gp_stream.h
 most_rows <- 2000 # by bench/stream.R: a quadratic about fits of so many rows is as good as the rows
 rows_per_class <- 100L # by the same: merged to so many, rows serve as well as before ...
-few_rows <- c(200L, 400L) # ... at least so many, of two classes and of more ...
+fewest_kept <- c(200L, 400L) # ... at least so many, of two classes and of more ...
 kept_rows <- 1200L # ... and to so many where classes are many
 most_merged <- c(10, 5) # rows for each that is kept, likewise: means of more come to look surer than the rows were, fit after fit
 forgotten <- 1e-9 # of the largest weight: such rows go
-most_classes <- 26L # with more a row takes too much room, and a quadratic serves
+summary_classes <- 26L # with more a row takes too much room, and a quadratic serves
 
 #' How many rows an object may keep, merged ones counted once
 #' @param tried whether there may be effects of the classes: without them a quadratic serves.
 #' @noRd
 buffer_rows <- function(buffer, classes, tried) {
   if (!is.null(buffer)) return(buffer)
-  if (!tried || classes > most_classes) 0L else as.integer(min(max(rows_per_class * classes, few_rows[1 + (classes > 2)]), kept_rows))
+  if (!tried || classes > summary_classes) 0L else as.integer(min(max(rows_per_class * classes, fewest_kept[1 + (classes > 2)]), kept_rows))
 }
 
 #' How many rows they may stand for; more are frozen
@@ -38,15 +38,15 @@ keeps_rows <- function(data, center, spec, blocks) {
   classes <- length(data$classes)
   kept <- buffer_rows(spec$control$buffer, classes, any(blocks > 0))
   effects <- if (gp_many(spec, classes)) 0 else count_effects(blocks, classes)
-  if (kept == 0 || effective_rows(data) > summed_rows(kept, effects, classes) + 0.5) return(FALSE)
-  z <- row_scores(data, center)
+  if (kept == 0 || effective_count(data) > summed_rows(kept, effects, classes) + 0.5) return(FALSE)
+  z <- stored_scores(data, center)
   size <- max(abs(z[is.finite(z)]), 0)
   !(size > 1e30 || size > 0 && size < 1e-20 || any(data$weights > 1e30 | data$weights < 1e-30))
 }
 
 #' (sum w)^2 / sum w^2, rows that are several counting as those
 #' @noRd
-effective_rows <- function(data) {
+effective_count <- function(data) {
   if (is.null(data$weights)) return(nrow(data$scores))
   w <- data$weights / max(data$weights)
   sum(w)^2 / sum(w^2 / row_counts(data))
@@ -60,7 +60,7 @@ count_rows <- function(data, which) as.integer(round(sum(row_counts(data)[which]
 
 #' Scores to be kept: logarithms of probabilities (those below 1e-38 are none in single precision), logits less the highest of the row
 #' @noRd
-row_scores <- function(data, center) {
+stored_scores <- function(data, center) {
   if (data$input == "probs") return(log(data$scores))
   if (center) data$scores - scan_rows(data$scores, keep = "max")$max else data$scores
 }
@@ -85,7 +85,7 @@ from_single <- function(bits) {
 #' @return list: `scores`, `labels`, `given`, `weights` unless all are 1, `counts` of the rows that each stands for if some were merged.
 #' @noRd
 gp_keep_rows <- function(data, fit, spec, given) {
-  rows <- list(z = row_scores(data, fit$center), labels = as.integer(data$labels),
+  rows <- list(z = stored_scores(data, fit$center), labels = as.integer(data$labels),
     weights = if (is.null(data$weights)) rep(1, nrow(data$scores)) else data$weights, counts = row_counts(data))
   most <- buffer_rows(spec$control$buffer, length(data$classes), fit$tried)
   if (length(rows$labels) > most) rows <- merge_rows(rows, data, fit, most)

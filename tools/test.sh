@@ -66,6 +66,12 @@ say "C tests: $passed passed, $failed failed"
 
 # ---- R ------------------------------------------------------------------------------
 
+if Rscript tools/names.R; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1))
+  say "R tests: names that are defined twice"
+fi
 if sh tools/build.sh; then
   say "R tests: tests/testthat against the installed package"
   with_lib env NOT_CRAN=true Rscript tools/run-tests.R < /dev/null 2>&1

@@ -197,13 +197,13 @@ test_that("fits with three blocks of effects keep their predictions, and take ne
     expect_identical(fit$format, 4L)
     expect_length(fit$effects$count, 3)
     # rows that need integration are integrated differently
-    expect_lt(max(abs(predict(fit, new) - old$probs[[name]])), 1e-4)
+    expect_lt(max(abs(predict(fit, new) - old$probs[[name]])), 5e-4)
     expect_equal(predict(fit, new, approx = "mean"), old$means[[name]], tolerance = 1e-10)
     expect_equal(with_seed(1, predict(fit, new, type = "interval")), old$ends[[name]], tolerance = 1e-4)
     expect_output(print(summary(fit)), "Class effects")
     expect_false(any(grepl("power", names(coef(fit)))))
   }
   again <- suppressWarnings(update(old$fits$few, old$new$few$scores, old$new$few$labels))
-  expect_equal(predict(again, old$new$few$scores), old$updated, tolerance = 1e-5)
+  expect_equal(predict(again, old$new$few$scores), old$updated, tolerance = 1e-3)
   expect_identical(again$effects$count[4], 0L)
 })

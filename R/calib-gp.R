@@ -71,7 +71,7 @@
 #' `type = "class"` is the class with the highest score, the first of several. The order is weak: scores that differ
 #' by little may get the same probability.
 #'
-#' The fit is the same as without. The posterior mean, and every function of the posterior that prediction
+#' The process, and with `class_effects = "offset"` its offsets, are fitted as without `monotone`. The posterior mean, and every function of the posterior that prediction
 #' averages over, is replaced by the nearest increasing function, weighted by where the scores lie (see
 #' `vignette("methods", package = "gpcalib")`). `order_cost` is the loss in log-likelihood on the
 #' calibration rows from replacing the mean. A warning of class `gpcalib_warning_order_cost` says when it is
@@ -81,7 +81,8 @@
 #'
 #' With `monotone = TRUE` the default of `class_effects` means `"none"`. With `"offset"` the
 #' guarantee holds for a class that has the higher score and no lower offset (in draws and intervals, where offsets are
-#' drawn as well, for the offsets of each draw). With `"matrix"` no such guarantee is possible: an error. `predict(prior = )`
+#' drawn as well, for the offsets of each draw). Map and offsets are estimated together, with more than 26 classes the map first
+#' and the offsets for this map. With `"matrix"` no such guarantee is possible: an error. `predict(prior = )`
 #' changes how frequent classes are: then the guarantee holds for a class that has the higher score and whose frequency is
 #' multiplied by no less.
 #'

@@ -149,10 +149,10 @@ measures_table <- function(sums, specs, k, slope = NA_real_, rows = NULL) {
 print.calib_metrics <- function(x, digits = 4, ...) {
   table <- as.data.frame(x)
   if (!is.null(attr(x, "type")) && "measure" %in% names(table)) {
-    cat("Measures of a forecast", if (attr(x, "type") != "confidence") {
-      paste0(" (ece, mce: ", attr(x, "type"), ")")
-    }, if (!is.null(attr(x, "conf_level"))) {
-      paste0("; ", say_level(attr(x, "conf_level")), " intervals, ranges under calibration")
+    cat("Measures of a forecast; ece and mce by ", switch(attr(x, "type"), event = "the probability of the event",
+      confidence = "the confidence", classwise = "the probabilities of each class", attr(x, "type")),
+    if (!is.null(attr(x, "conf_level"))) {
+      paste0("\n", say_level(attr(x, "conf_level")), " intervals (conf) and ranges of a calibrated forecast (null)")
     }, "\n", sep = "")
   }
   numbers <- names(table)[vapply(table, is.double, NA)]
@@ -166,6 +166,9 @@ print.calib_metrics <- function(x, digits = 4, ...) {
     table[[name]] <- ifelse(is.na(values) & !is.nan(values), "", text)
   }
   print(table, row.names = FALSE, ...)
+  if ("calib_slope" %in% table$measure) {
+    cat("calib_slope is 1/temperature, without an intercept; Cox's slope is that of calib_validate()\n")
+  }
   invisible(x)
 }
 

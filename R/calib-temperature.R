@@ -170,7 +170,9 @@ describe.calib_temperature <- function(object) {
   t <- object$temperature
   lines <- paste("temperature", format(t, digits = 4))
   if (is.finite(object$std_error)) {
-    verdict <- if (abs(log(t)) < 2 * object$std_error / t) {
+    verdict <- if (length(object$classes) == 2 && !is.null(object[["off"]])) {
+      "says nothing about confidence while the class is miscalibrated on average" # it has to make up for a shift
+    } else if (abs(log(t)) < 2 * object$std_error / t) {
       "no clear over- or underconfidence"
     } else if (t > 1) {
       "the scores were overconfident"

@@ -8,14 +8,20 @@ off_names <- c("class", "observed", "predicted", "errors")
 off_scores <- 2e5
 off_rows <- c(200, 5000)
 
-# Named by print() when a class is off: methods that can make a class more or less likely as a whole.
-shifting_methods <- "calib_gp(), calib_vector(), calib_platt() and calib_beta()"
+#' Methods that can make a class more or less likely as a whole: named when a class is off
+#' @noRd
+shifting_methods <- function(classes, last = "and") {
+  paste0("calib_gp(), ", if (classes > 2) "calib_vector(), ", "calib_platt() ", last, " calib_beta()")
+}
 
 #' What a fit that cannot do so is told
 #' @noRd
 say_shifting <- function(object) {
-  if (object$method == "temperature") return(paste("  this method cannot shift a class;", shifting_methods, "can"))
-  if (object$method != "gp" || !is.null(object$effects) || !is.null(object$offsets)) return(NULL)
+  if (object$method == "temperature") return(paste("  this method cannot shift a class;", shifting_methods(length(object$classes)), "can"))
+  if (object$method != "gp" || object$class_effects == "matrix") return(NULL)
+  if (object$class_effects == "offset") {
+    return("  offsets alone do not correct that; calib_gp() with its defaults may, and so may calib_platt() and calib_beta()")
+  }
   paste0("  ", if (isTRUE(object$monotone)) "monotone = TRUE" else "class_effects = \"none\"",
     " cannot shift a class; calib_gp() with its defaults does, and so do calib_platt() and calib_beta()")
 }
@@ -25,7 +31,8 @@ off_size <- function(n, k) min(n, off_rows[2], max(off_rows[1], floor(off_scores
 #' A fit on its own rows
 #'
 #' @param data what check_calibration() returned.
-#' @return list: `off` (see class_off()) and `loss`, the log loss before and after calibration, NA where it is infinite.
+#' @return list: `off` (see class_off()), `loss`, the log loss before and after calibration, NA where it is infinite, and
+#'   `accuracy` likewise.
 #' @noRd
 own_rows <- function(object, data) {
   if (object$method == "none") return(NULL)
@@ -43,7 +50,8 @@ own_rows <- function(object, data) {
   seen <- .Call(C_own_rows, probs, scores, new$scan$max, labels, w / sum(w), object$input == "logits")
   loss <- stats::setNames(seen$loss, c("before", "after"))
   loss[!is.finite(loss)] <- NA
-  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss)
+  right <- function(x) sum(w[scan_rows(x, data$threads)$arg == labels]) / sum(w)
+  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss, accuracy = c(before = right(scores), after = right(probs)))
 }
 
 say_loss <- function(object) {
@@ -82,18 +90,42 @@ say_off <- function(object) {
   )
 }
 
-#' A map that is not increasing, or shifts classes, changes which class is the most likely one
+#' Accuracy on the calibration rows before and after, or NULL
 #' @noRd
-warn_changed <- function(object) {
+say_accuracy <- function(object) {
+  accuracy <- object[["row_accuracy"]]
+  if (is.null(accuracy)) return(NULL)
+  say <- function(x) paste(formatC(100 * x, format = "f", digits = 1), "%")
+  paste0("accuracy on these rows ", say(accuracy[[1]]), " before, ", say(accuracy[[2]]), " after")
+}
+
+few_scores <- 20 # distinct ones: as of a tree
+
+#' A map that is not increasing, or shifts classes, changes which class is the most likely one. If more rows are right then, print()
+#' says so; else, and where the map falls, it is a warning.
+#' @noRd
+warn_changed <- function(object, data) {
   changed <- object$changed
+  accuracy <- object[["row_accuracy"]]
   if (max(object$prior) == 1) return() # all rows are of one class, which has been said
   if (!is.numeric(changed) || length(changed) != 1 || !isTRUE(changed > object$n / 10)) return()
-  why <- if (is.null(object$effects) && is.null(object$offsets) || length(object$classes) == 2 && !object$increasing) {
-    ": its map falls where the scores rise. Check that scores and labels belong together."
+  two <- length(object$classes) == 2
+  falls <- !isTRUE(object$monotone) && (object$class_effects == "none" || two && !object$increasing)
+  scores <- if (two && falls) length(unique(data$scores[, 2])) else Inf
+  if (isTRUE(accuracy[[2]] > accuracy[[1]]) && (!falls || scores <= few_scores)) return()
+  why <- if (scores <= few_scores) {
+    paste0("Its map falls where the scores rise: there are only ", scores, " distinct scores, as from a tree. ",
+      "calib_platt() and calib_isotonic() keep their order.")
+  } else if (falls) {
+    "Its map falls where the scores rise. Check that scores and labels belong together."
   } else {
-    paste0(", because it shifts classes. That is as it should be if the classifier was trained on other ",
-      "class frequencies; otherwise check that scores and labels belong together.")
+    paste0("The cause is ", if (two || is.null(object$effects) || object$class_effects == "offset") {
+      "that it shifts classes"
+    } else {
+      "its matrix between the classes, or that it shifts them"
+    }, ", which is right if the classifier was trained on other class frequencies. Otherwise check that scores and labels belong together, ",
+    "or keep the most likely classes by monotone = TRUE.")
   }
   warn_gpcalib("changed", paste0("The fit changes the most likely class of ", changed, " of its ", object$n,
-    " calibration rows", why))
+    " calibration rows (", say_accuracy(object), "). ", why))
 }

@@ -15,12 +15,13 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
     prior = class_shares(data), seen_weight = if (!is.null(data$weights)) sum(data$weights)
   )
   object <- structure(c(fields, format = object_format), class = c(paste0("calib_", method), "calibrator"))
-  warn_changed(object)
   own <- own_rows(object, data)
   object$format <- NULL # stays last, so that an object cut short anywhere is found out
   object[["off"]] <- own$off
   object[["row_loss"]] <- own$loss
+  object[["row_accuracy"]] <- own$accuracy
   object$format <- object_format
+  if (method == "gp") warn_changed(object, data)
   object
 }
 

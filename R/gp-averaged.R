@@ -27,6 +27,7 @@ gp_averaged <- function(object) {
   if (is.null(part)) return(object)
   for (name in c("hyper", "q_mean", "q_cov", "slope_sd", "slope_cross")) object[[name]] <- part[[name]]
   if (!is.null(object$effects)) object$effects <- part$effects
+  if (!is.null(part$offsets)) object$offsets <- part$offsets
   object["averaged"] <- list(NULL)
   object
 }
@@ -38,10 +39,12 @@ averaged_wrong <- function(object) {
   if (is.null(part)) return(NULL)
   if (!is.list(part)) return("is no list")
   size <- length(object$inducing)
-  wrong <- check_parts(part[names(part) != "effects"], list(hyper = field("number", 4L, low = 0, high = 1e150), q_mean = field("number", size),
+  wrong <- check_parts(part[!names(part) %in% c("effects", "offsets")], list(hyper = field("number", 4L, low = 0, high = 1e150), q_mean = field("number", size),
     q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0)))
   if (length(wrong)) return(wrong)
-  if (is.null(part$effects) != is.null(object$effects)) return("has other effects of the classes")
+  if (is.null(part$effects) != is.null(object$effects) || !is.null(part$offsets) && is.null(object$offsets)) {
+    return("has other effects of the classes")
+  }
   wrong <- object_wrong(gp_averaged(object))
   if (!is.null(wrong)) paste("is no posterior:", wrong)
 }

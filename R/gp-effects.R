@@ -88,6 +88,35 @@ gp_with_offsets <- function(fit, data, effects) {
   fit
 }
 
+#' A posterior in which offsets are joint with the process, as one of the process and one of the offsets given the process, for
+#' functions that are drawn and projected before the offsets are added (R/monotone.R)
+#'
+#' With x = (v, slope): `cross` [K x length of x] is the regression of the offsets on x, `given` are their variances when x is known,
+#' `var` those when it is not.
+#' @noRd
+gp_part_offsets <- function(fit) {
+  first <- seq_len(length(fit$q_mean) + fit$effects$slopes)
+  cov <- effects_cov(fit$effects)
+  centred <- diag(ncol(fit$effects$effect))
+  centred <- centred - 1 / ncol(centred)
+  of_x <- centred %*% cov[-first, first]
+  cross <- t(solve(cov[first, first], t(of_x)))
+  all <- centred %*% cov[-first, -first] %*% centred
+  b <- fit$effects$effect[1, ]
+  fit$offsets <- list(worth = fit$effects$worth, sd = fit$effects$sd, mean = b - mean(b), var = apart(diag(all)),
+    cross = unname(cross), given = apart(pmax(diag(all - tcrossprod(cross, of_x)), 0)))
+  fit["effects"] <- list(NULL)
+  fit
+}
+
+#' Independent variances d of offsets whose centred ones have variances `var`: those are d_k (1 - 2/K) + sum(d)/K^2
+#' @noRd
+apart <- function(var) {
+  k <- length(var)
+  sum <- sum(var) / (1 - 1 / k)
+  if (k == 2) rep(sum / 2, 2) else pmax((var - sum / k^2) / (1 - 2 / k), 1e-3 * var)
+}
+
 #' How many calibration rows change their most likely class under the map's mean; between classes whose
 #' scores were equal there is no change
 #' @noRd
@@ -249,8 +278,14 @@ lower_diagonal <- function(size) cumsum(c(1, rev(seq_len(size))[-size]))
 
 many_offsets_wrong <- function(object) {
   k <- length(object$classes)
-  check_parts(object$offsets, list(worth = field("number"), sd = field("number", 1L, low = 0, high = 1e150),
-    mean = field("number", k, low = -1e6, high = 1e6), var = field("number", k, low = 0, high = 1e12)))
+  size <- length(object$inducing) + isTRUE(object$slope_sd > 0)
+  fields <- list(worth = field("number"), sd = field("number", 1L, low = 0, high = 1e150),
+    mean = field("number", k, low = -1e6, high = 1e6), var = field("number", k, low = 0, high = 1e12),
+    cross = field("number", k * size), given = field("number", k, low = 0, high = 1e12))
+  wrong <- check_parts(object$offsets, fields[if ("cross" %in% names(object$offsets)) 1:6 else 1:4])
+  if (length(wrong)) return(wrong)
+  cross <- object$offsets$cross
+  if (!is.null(cross) && !identical(dim(cross), c(k, size))) "has a part `cross` of another size"
 }
 
 # A short form of the covariance ---------------------------------------------------------------

@@ -15,9 +15,14 @@ fit_gp <- function(data, mean, spec, floor) {
   stop_gp(fit, spec, center)
   offset_site <- fit$effects$site # of many classes
   fit <- gp_with_effects(fit, data, blocks)
+  averaged <- gp_averaged_part(fit)
+  if (spec$monotone && !is.null(fit$effects)) { # a projection takes the process apart from its offsets
+    if (!is.null(averaged)) averaged <- gp_part_offsets(averaged)
+    fit <- gp_part_offsets(fit)
+  }
   out <- c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
-    averaged = gp_averaged_part(fit),
+    averaged = averaged,
     shared_changed = fit$changed,
     tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
@@ -25,7 +30,7 @@ fit_gp <- function(data, mean, spec, floor) {
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
     gave_up = fit$passes < spec$control$max_passes
   ))
-  if (!is.null(out$effects)) out$increasing <- gp_increasing(out)
+  if (out$class_effects != "none") out$increasing <- gp_increasing(out)
   rows <- if (keep) gp_keep_rows(data, out, spec, !is.null(floor))
   out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, offset_site))
   out
@@ -37,7 +42,7 @@ fit_gp <- function(data, mean, spec, floor) {
 gp_increasing <- function(fit) {
   z <- seq(fit$range[1], fit$range[2], length.out = 512)
   map <- function(z) .Call(C_gp_latent, fit, z)$mean
-  value <- if (ncol(fit$effects$effect) != 2) {
+  value <- if (is.null(fit$effects) || ncol(fit$effects$effect) != 2) {
     map(z)
   } else {
     z <- max(abs(z)) * seq(-1, 1, length.out = 512) # log-odds 2 z
@@ -102,9 +107,10 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
   )
 }
 
-#' Are the offsets those of many classes, with a posterior of their own?
+#' Are the offsets those of many classes, fitted after the process? So were those of monotone fits of any number of classes
+#' in objects of older versions, whose frozen rows go on like that.
 #' @noRd
-gp_many <- function(spec, classes) spec$monotone || classes > max(joint_classes, spec$control$matrix_classes)
+gp_many <- function(spec, classes) !is.null(spec$offset_site) || classes > max(joint_classes, spec$control$matrix_classes)
 
 # Errors and warnings ---------------------------------------------------------------------
 

@@ -55,13 +55,13 @@ gp_edf <- function(object) length(object$q_mean) - sum(diag(object$q_cov)) + (ob
 describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
   if (object$changed > 0) {
-    lines <- c(lines, paste0(if (!object$increasing) "the map is not increasing: ", format(object$changed, big.mark = ","), " of ",
-      format(object$n, big.mark = ","), " calibration rows change their most likely class", say_order_kept(object)))
+    lines <- c(lines, paste0(if (!object$increasing && !object$monotone) "the map is not increasing: ", format(object$changed, big.mark = ","), " of ",
+      format(object$n, big.mark = ","), " calibration rows change their most likely class", say_order_kept(object),
+      if (!is.null(object[["row_accuracy"]])) paste0("; ", say_accuracy(object))))
   }
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
-      "; this lowers the log-likelihood by ",
-      say_cost(object$order_cost)))
+      "; this lowers the log-likelihood of the calibration rows by ", say_cost(object$order_cost)))
   }
   list(title = "Latent Gaussian process", lines = c(lines, say_floor(object)), details = describe_process(object))
 }
@@ -72,7 +72,7 @@ say_order_kept <- function(object) {
   effects <- object$class_effects != "none"
   if (effects && length(object$classes) == 2) return(NULL)
   if (object$monotone) return(" (class_effects = \"none\" prevents that)")
-  paste0(" (monotone = TRUE prevents that", if (effects) ", but then no class can be shifted", ")")
+  paste0(" (monotone = TRUE prevents that", if (effects) ", and by default shifts no class", ")")
 }
 
 #' Were the scores over- or underconfident? By the temperature that the calibration rows ask for

@@ -100,7 +100,27 @@ mono_latent_rows <- function(object, at) {
   out <- .Call(C_mono_latent, object, as.double(z))
   out <- lapply(out, matrix, nrow(z))
   if (is.null(object$offsets)) return(out)
-  list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = sweep(out$var, 2, object$offsets$var, "+"))
+  var <- sweep(out$var, 2, object$offsets$var, "+") + 2 * mono_offset_cov(object, z)
+  list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = pmax(var, 0))
+}
+
+#' Covariances [N x K] of the process at every score with the offset of its class: those of the functions before they are projected
+#' @noRd
+mono_offset_cov <- function(object, z) {
+  cross <- object$offsets$cross
+  if (is.null(cross)) return(0 * z)
+  m <- length(object$inducing)
+  slope <- ncol(cross) > m
+  s2 <- if (slope) object$slope_sd^2 else 0
+  v <- object$q_cov
+  if (slope) v <- cbind(v + s2 * tcrossprod(object$slope_cross), s2 * object$slope_cross)
+  moves <- v %*% t(cross) # cov(v, b)
+  map <- function(q_mean, z) .Call(C_gp_latent, `[[<-`(object, "q_mean", q_mean), as.double(z))$mean
+  for (k in seq_len(ncol(z))) {
+    s <- if (slope) s2 * (sum(object$slope_cross * cross[k, seq_len(m)]) + cross[k, m + 1]) else 0
+    z[, k] <- map(moves[, k], z[, k]) - map(numeric(m), z[, k]) + s * z[, k]
+  }
+  z
 }
 
 # The object --------------------------------------------------------------------------------

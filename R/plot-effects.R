@@ -84,13 +84,21 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_x_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
-    labs(title = "What the matrix moves", x = "Class that the scores say (90 %)", y = "Class that is moved", fill = NULL,
-      caption = wrap_words("Blue: the class is made more likely, orange with a stroke: less. Largest: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
-        named$label, collapse = ", "), ". Changes of the latent value, summing to zero over the classes.",
+    labs(title = "What the matrix moves", x = "Class to which the scores give 90 %", y = "Class that is moved",
+      fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
+      caption = wrap_words("Blue: the class is made more likely, orange with a stroke: less. Largest between two classes: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
+        named$label, collapse = ", "), say_move(named[1, ]), " Changes sum to zero over the classes.",
         base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), plot.caption = element_text(hjust = 0.5), legend.position = "right", legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
       axis.text = element_text(size = rel(if (k > 12) (if (base_size < 8) 0.5 else 0.7) else 0.8)),
       axis.text.x = element_text(angle = if (max(nchar(short(classes))) > 3) 90 else 0, vjust = 0.5,
         hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))
+}
+
+#' One of the moves in a sentence
+#' @noRd
+say_move <- function(move) {
+  paste0(". The first: where the scores give 90 % to ", shorten(move$said, 12), ", the latent value of ", shorten(move$class, 12),
+    if (move$estimate < 0) " is lowered by " else " is raised by ", sub("^[+-]", "", move$label), ".")
 }

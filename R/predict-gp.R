@@ -183,20 +183,28 @@ gp_shift <- function(object, probs) {
   .Call(C_offsets_apply, probs, matrix(unname(object$offsets$mean)), nrow(probs))
 }
 
-#' The offsets of antithetic pairs of draws: [k x 2 pairs]
+#' The offsets of antithetic pairs of draws, given the functions they go with: [k x 2 pairs]
 #' @noRd
-gp_offset_draws <- function(object, pairs) {
-  classes <- length(object$offsets$mean)
-  e <- sqrt(object$offsets$var) * matrix(stats::rnorm(classes * pairs), classes)
-  unname(object$offsets$mean) + matrix(rbind(e, -e), classes)
+gp_offset_draws <- function(object, functions, pairs) {
+  offsets <- object$offsets
+  classes <- length(offsets$mean)
+  joint <- !is.null(offsets$cross)
+  e <- sqrt(if (joint) offsets$given else offsets$var) * matrix(stats::rnorm(classes * pairs), classes)
+  if (joint) {
+    own <- seq_along(object$inducing)
+    v <- crossprod(chol(object$q_cov), matrix(functions$x, ncol = pairs)[own, , drop = FALSE])
+    slope <- if (ncol(offsets$cross) > length(own)) if (is.null(functions$tilt)) numeric(pairs) else functions$tilt
+    e <- e + offsets$cross %*% rbind(v, slope)
+  }
+  unname(offsets$mean) + matrix(rbind(e, -e), classes)
 }
 
 #' Draws [n x k x d] of the process with the offsets drawn as well
 #' @noRd
-gp_shift_draws <- function(object, draws, rows) {
+gp_shift_draws <- function(object, draws, functions, rows) {
   if (is.null(object$offsets)) return(draws)
   pairs <- length(draws) / (2 * rows * length(object$offsets$mean))
-  .Call(C_offsets_apply, as.vector(draws), gp_offset_draws(object, pairs), rows)
+  .Call(C_offsets_apply, as.vector(draws), gp_offset_draws(object, functions, pairs), rows)
 }
 
 #' Averages over function draws; `independent` in blocks of rows
@@ -284,7 +292,7 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
   if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
   draws <- call_draws(object, at, functions, TRUE, threads)
-  draws <- gp_shift_draws(object, draws, nrow(at$z))
+  draws <- gp_shift_draws(object, draws, functions, nrow(at$z))
   draws <- array(draws, c(dim(at$z), 2L * pairs))
   structure(draws[, , seq_len(n_draws), drop = FALSE], dimnames = c(dims, list(NULL)))
 }
@@ -311,7 +319,7 @@ gp_each_offsets <- function(object, at, pairs, vary_slope, threads, use) {
   n <- nrow(at$z)
   k <- ncol(at$z)
   functions <- gp_functions(object, at, pairs, vary_slope)
-  both <- gp_offset_draws(object, pairs) # those of a draw are the same in all rows
+  both <- gp_offset_draws(object, functions, pairs) # those of a draw are the same in all rows
   block <- max(1L, as.integer(4e6 / (2 * k * pairs)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
     part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])

@@ -94,8 +94,11 @@ object_prior <- function(object) {
 #'
 #' The estimate is only as good as the calibration: miscalibrated probabilities look like a shift. Calibrate
 #' with a method that can shift classes ([calib_gp()], [calib_platt()], [calib_beta()]), not by temperature
-#' alone. The frequencies of the calibration rows are taken as known. With few of them their sampling error looks like a shift
-#' too; no test for a shift is offered for that reason.
+#' alone.
+#'
+#' The standard errors are those of maximum likelihood, from the observed information; they take the calibrated probabilities
+#' as known. `print()` also says by how many standard errors each frequency differs from that of the calibration rows, with the sampling error of
+#' the latter added. That is no test where the calibration is in doubt.
 #'
 #' @param object A calibrator.
 #' @param newdata Scores of the new rows, as for [predict.calibrator()].
@@ -105,6 +108,7 @@ object_prior <- function(object) {
 #' @param ... Passed to `predict()`: `threads`.
 #' @return A numeric vector of class `prior_estimate` with the frequencies of the classes, named; to be
 #'   given to `predict(prior = )`. Attributes: `from` (the frequencies of the calibration rows),
+#'   `std.error` (`NA` for a frequency of 0 and where the scores do not tell the classes apart), `from_n` (the number of calibration rows),
 #'   `iterations`, `converged` and `n`. Classes that no calibration row has are 0,
 #'   with a warning of class `gpcalib_warning_absent`.
 #' @references
@@ -147,7 +151,30 @@ estimate_prior <- function(object, newdata, tol = 1e-9, max_iter = 10000, ...) {
       " iterations; raise `max_iter`."))
   }
   structure(stats::setNames(fit$prior, object$classes), from = stats::setNames(from, object$classes),
+    std.error = stats::setNames(prior_error(probs, from, fit$prior), object$classes), from_n = object$n,
     iterations = fit$iterations, converged = fit$status == "ok", n = nrow(probs), class = "prior_estimate")
+}
+
+most_products <- 2e9 # for the information: with more than so many, rows spread evenly over the data stand for all
+
+#' Standard errors of estimated frequencies: the inverse of the observed information sum_n r_n r_n', r_nk = (p_nk / from_k) / sum_j p_nj
+#' to_j / from_j, on the frequencies above 0 that sum to one
+#' @noRd
+prior_error <- function(probs, from, to) {
+  free <- which(to > 1e-8)
+  out <- rep(NA_real_, length(to))
+  if (length(free) < 2) return(out)
+  n <- nrow(probs)
+  size <- min(n, max(1000, floor(most_products / length(free)^2)))
+  rows <- if (size < n) unique(round(seq(1, n, length.out = size))) else seq_len(n)
+  r <- sweep(probs[rows, free, drop = FALSE], 2, from[free], "/")
+  r <- r / drop(r %*% to[free])
+  z <- effect_contrasts(length(free))
+  information <- crossprod(r %*% z) * n / length(rows)
+  root <- tryCatch(chol(information), error = function(e) NULL)
+  if (is.null(root) || rcond(information) < 1e-12) return(out)
+  out[free] <- sqrt(colSums(backsolve(root, t(z), transpose = TRUE)^2))
+  out
 }
 
 #' @rdname estimate_prior
@@ -157,8 +184,20 @@ estimate_prior <- function(object, newdata, tol = 1e-9, max_iter = 10000, ...) {
 print.prior_estimate <- function(x, digits = 3, ...) {
   cat("Class frequencies of ", say_number(attr(x, "n")), " new rows, from their scores (",
     attr(x, "iterations"), " iterations", if (!isTRUE(attr(x, "converged"))) ", not converged", ")\n", sep = "")
-  table <- rbind(calibration = attr(x, "from"), new = unclass(x)[seq_along(x)])
+  from <- attr(x, "from")
+  new <- unclass(x)[seq_along(x)]
+  table <- rbind(calibration = from, new = new)
+  error <- attr(x, "std.error")
+  if (!is.null(error)) {
+    apart <- (new - from) / sqrt(error^2 + from * (1 - from) / attr(x, "from_n"))
+    table <- rbind(table, "std. error" = error)
+  }
   colnames(table) <- names(x)
   print(round(table, digits))
+  if (!is.null(error) && any(is.finite(apart))) {
+    most <- which.max(abs(apart))
+    cat("Farthest from the calibration rows: ", names(x)[most], ", by ", formatC(abs(apart[most]), digits = 1, format = "f"), " standard errors",
+      if (length(x) > 9) paste(", the most of", length(x), "classes"), if (abs(apart[most]) < 2) " (no clear shift)", "\n", sep = "")
+  }
   invisible(x)
 }

@@ -43,6 +43,8 @@ smooth_rows <- function(x, hit, w) {
   list(x = sums[, 2] / sums[, 1], w = sums[, 1], h = sums[, 3])
 }
 
+few_for_curve <- 30L # rows: with no more, a curve that cannot be fitted is no sign of strange scores
+
 #' The smooth curve of one event
 #'
 #' @param p,hit probability and outcome; @param weights or NULL; @param clusters or NULL.
@@ -55,15 +57,18 @@ smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
   cells <- smooth_rows(odds$x, hit, w)
   values <- sort(unique(cells$x))
   knots <- spline_knots(values)
-  if (length(values) == 1) { # a constant
+  constant <- function(knots) {
     rate <- (sum(cells$h) + 0.5) / (sum(cells$w) + 1)
     beta <- rep(log(rate / (1 - rate)), 2)
-    return(list(knots = knots, beta = beta, cov = matrix(1 / (sum(cells$w) * rate * (1 - rate)), 2, 2), edf = 1,
-      cells = cells, limited = odds$limited, status = "ok"))
+    list(knots = knots, beta = beta, cov = matrix(1 / (sum(cells$w) * rate * (1 - rate)), 2, 2), edf = 1,
+      cells = cells, limited = odds$limited, status = "ok")
   }
+  if (length(values) == 1) return(constant(knots))
   fit <- .Call(C_smooth_fit, knots, as.double(cells$x), as.double(cells$w), as.double(cells$h))
   if (is.null(fit$beta)) {
-    stop_input("probs", "are too close together for a smooth curve", "Use method = \"isotonic\".")
+    if (length(p) > few_for_curve) stop_input("probs", "are too close together for a smooth curve", "Use method = \"isotonic\".")
+    warn_gpcalib("few", paste0("A smooth curve cannot be fitted to these ", length(p), " rows: their mean takes its place."))
+    return(constant(range(values)))
   }
   cov <- fit$spread
   if (!is.null(clusters)) {

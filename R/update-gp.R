@@ -90,7 +90,7 @@ update_fit.calib_gp <- function(object, data, forget) {
   spec <- update_spec(object, data, forget)
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
   fit <- fit_gp(counted, object$mean, spec, if (given) object$floor)
-  if (!is.null(stream$knots) && is.null(stream$offsets) && !is.null(object$offsets)) { # of an older version: these stay
+  if (!is.null(stream$knots) && is.null(stream$offsets) && is.null(stream$effects) && !is.null(object$offsets)) { # of an older version: these stay
     fit$class_effects <- "offset"
     fit$offsets <- object$offsets
   }

@@ -54,7 +54,7 @@ print_validation <- function(x, digits) {
     " events (", format(100 * events / n, digits = 3), " %)\n", sep = "")
   shown <- data.frame(measure = validation_words[x$measure], estimate = number(x$estimate))
   if (!is.null(level)) {
-    shown$interval <- ifelse(is.na(x$conf.low), "", paste(number(x$conf.low), "to", number(x$conf.high)))
+    shown$interval <- ifelse(is.na(x$conf.low), "undefined", paste(number(x$conf.low), "to", number(x$conf.high)))
     names(shown)[3] <- paste(say_level(level), "interval")
   }
   shown$ideal <- validation_ideal[x$measure]
@@ -65,28 +65,74 @@ print_validation <- function(x, digits) {
   if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
 }
 
-#' What the numbers say in words, where their intervals exclude the ideal
+#' Which parts of calibration have an interval that excludes the ideal: named flags, NA where there is none
+#' @noRd
+validation_outside <- function(x) {
+  row <- function(name) as.data.frame(x)[x$measure == name, ]
+  outside <- function(name, ideal) {
+    part <- row(name)
+    if (is.na(part$conf.low) || is.na(part$conf.high)) NA else part$conf.low > ideal || part$conf.high < ideal
+  }
+  c("O:E" = outside("oe_ratio", 1), slope = outside("slope", 1), curve = outside("ici", 0))
+}
+
+#' What can be done about it
+#' @noRd
+say_recalibrate <- function(several) {
+  paste0("Calibration on rows of this population (calib_gp(), ", if (several) "calib_vector(), ", "calib_platt(), calib_beta()) can correct that.")
+}
+
+#' What the numbers of one part say in words
 #' @noRd
 validation_verdict <- function(x) {
   row <- function(name) as.list(as.data.frame(x)[x$measure == name, ])
   ratio <- row("oe_ratio")
   slope <- row("slope")
-  outside <- function(part, ideal) isTRUE(part$conf.low > ideal || part$conf.high < ideal)
   if (isTRUE(slope$conf.high < 0)) {
     return(paste("The probabilities contradict the event: the higher they are, the rarer it is (the slope is below 0).",
       "Check which class is the event (`event`, `event_level`)."))
   }
+  outside <- validation_outside(x)
+  if (all(is.na(outside))) return(NULL)
+  is_out <- function(name) isTRUE(outside[[name]])
   said <- c(
-    if (outside(ratio, 1)) {
+    if (is_out("O:E")) {
       paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",
         format(ratio$estimate, digits = 2), " events were observed for each one expected.")
     },
-    if (outside(slope, 1)) {
-      paste0(if (outside(ratio, 1)) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",
+    if (is_out("slope")) {
+      paste0(if (is_out("O:E")) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",
         if (slope$estimate < 1) "below" else "above", " 1.")
+    },
+    if (is_out("curve") && !is_out("O:E") && !is_out("slope")) {
+      paste0("Mean and slope show no error, but the calibration curve departs from the diagonal, by ",
+        format(row("ici")$estimate, digits = 2), " on average (ICI): see autoplot().")
     }
   )
-  if (length(said)) paste(c(said, paste(shifting_methods, "can correct that.")), collapse = " ")
+  if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
+  paste0("No miscalibration found: the intervals of ", paste(c("O:E" = "O:E", slope = "slope", curve = "ICI")[which(!outside)], collapse = ", "),
+    " hold their ideal values.", if (isTRUE(min(attr(x, "events"), attr(x, "n") - attr(x, "events")) < few_events)) {
+      " With so few events or non-events only large errors could be found."
+    })
+}
+
+#' The same of several parts: which exclude the ideal, and for what
+#' @noRd
+validations_verdict <- function(x) {
+  table <- as.data.frame(x)
+  each <- length(validation_measures)
+  parts <- split(table, rep(seq_len(nrow(table) / each), each = each))
+  outside <- vapply(parts, validation_outside, c("O:E" = NA, slope = NA, curve = NA))
+  if (all(is.na(outside))) return(NULL)
+  hit <- which(colSums(outside, na.rm = TRUE) > 0)
+  if (!length(hit)) return("No miscalibration found: all intervals of O:E, slope and ICI hold their ideal values.")
+  names <- validation_names(x)[hit]
+  what <- apply(outside[, hit, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
+  some <- seq_len(min(length(hit), 8))
+  paste0("The interval excludes the ideal value for ", paste0(names[some], " (", what[some], ")", collapse = "; "),
+    if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(hit) < length(parts)) "; not for the others", ". ",
+    if (length(parts) >= 8) paste0("Of ", length(parts), " calibrated parts a few would do so by chance. "),
+    say_recalibrate("class" %in% names(table)))
 }
 
 print_validations <- function(x, digits) {
@@ -114,8 +160,18 @@ print_validations <- function(x, digits) {
     paste0("the probability of \"", attr(x, "event"), "\"")
   }, if (!is.null(attr(x, "conf_level"))) paste0("; ", say_level(attr(x, "conf_level")), " intervals"), "\n", sep = "")
   print(shown, row.names = FALSE)
+  said <- validations_verdict(x)
+  if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
   cat("More in as.data.frame()\n")
 }
+
+#' @rdname calib_validate
+#' @export
+tidy.calib_validation <- function(x, ...) as.data.frame(x)
+
+#' @rdname calib_validate
+#' @export
+summary.calib_validation <- function(object, ...) object
 
 #' @export
 as.data.frame.calib_validation <- function(x, ...) {

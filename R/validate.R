@@ -199,7 +199,8 @@ validate_lines <- function(p, hit, w, clusters, level, counts = NULL) {
       scores <- rowsum(scores, clusters$codes) * sqrt(clusters$count / max(1, clusters$count - 1))
     }
     cov <- fit$inverse %*% crossprod(scores) %*% fit$inverse
-    list(coef = fit$coef, error = sqrt(diag(cov)))
+    var <- diag(cov)
+    list(coef = fit$coef, error = sqrt(ifelse(var > 0, var, NA))) # rounding, where the rows are nearly separated
   }
   z <- if (is.null(level)) NA else stats::qnorm((1 + level) / 2)
   with_ends <- function(value, error) c(value, value - z * error, value + z * error)

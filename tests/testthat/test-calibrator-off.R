@@ -14,7 +14,7 @@ test_that("a method that cannot shift says so, and what can does not", {
   expect_equal(unname(fit$off[c("observed", "predicted")]), c(mean(d$y), mean(q)))
   error <- max(sqrt(sum(q * (1 - q))) / 1000, sqrt(mean(d$y) * (1 - mean(d$y)) / 1000))
   expect_equal(fit$off[["errors"]], abs(mean(d$y) - mean(q)) / error)
-  expect_output(print(fit), "mean predicted probability .* frequency .* cannot shift a class; calib_gp\\(\\), calib_vector")
+  expect_output(print(fit), "mean predicted probability .* frequency .* cannot shift a class; calib_gp\\(\\), calib_platt\\(\\) and calib_beta")
   for (method in list(calib_platt, calib_beta, calib_isotonic, calib_histogram, calib_gp)) {
     expect_null(suppressWarnings(method(d$p, d$y), classes = "gpcalib_warning_changed")[["off"]])
   }

@@ -7,14 +7,42 @@ churn <- local({
 })
 
 test_that("a shifted class of two is not called a map that is not increasing, and nobody is told to undo the shift", {
-  expect_warning(fit <- calib_gp(churn$p, churn$y), class = "gpcalib_warning_changed")
+  expect_no_warning(fit <- calib_gp(churn$p, churn$y)) # more rows are right: print() says so
   expect_true(fit$increasing)
+  right <- function(p) mean(levels(churn$y)[1 + (p > 0.5)] == churn$y)
+  expect_equal(fit$row_accuracy, c(before = right(churn$p), after = right(predict(fit, churn$p, approx = "mean")[, 2])))
+  expect_output(print(fit), sprintf("accuracy on these rows %.1f %% before, %.1f %% after", 100 * fit$row_accuracy[[1]], 100 * fit$row_accuracy[[2]]))
   expect_true(all(diff(predict(fit, seq(0.05, 0.95, 0.01))[, 2]) > 0))
   said <- paste(capture.output(print(fit)), collapse = " ")
   expect_match(said, "change their most likely class")
   expect_no_match(said, "not increasing|monotone = TRUE|overconfident|underconfident")
   kept <- calib_gp(churn$p, churn$y, monotone = TRUE)
   expect_output(print(kept), "monotone = TRUE cannot shift a class; calib_gp\\(\\) with its defaults does")
+})
+
+test_that("an offset is not called a map that falls where the order is kept", {
+  set.seed(4)
+  z <- rnorm(900, 0.7)
+  y <- rbinom(900, 1, plogis(0.1 * z - 0.3)) # nearly flat: the offset changes classes and helps no row
+  seen <- capture_warnings(fit <- calib_gp(plogis(z), y, class_effects = "offset", monotone = TRUE))
+  said <- c(seen, capture.output(print(fit)))
+  expect_gt(fit$changed, 90)
+  expect_no_match(said, "falls where|not increasing", all = TRUE)
+})
+
+test_that("few distinct scores are named where a map changes classes in vain", {
+  object <- structure(list(changed = 60, n = 100, prior = c(0.5, 0.5), classes = c("a", "b"), class_effects = "none", monotone = FALSE,
+    increasing = FALSE, row_accuracy = c(before = 0.6, after = 0.6)), class = "calibrator")
+  data <- list(scores = cbind(1 - rep(1:5, 20) / 6, rep(1:5, 20) / 6))
+  expect_warning(warn_changed(object, data), "60 of its 100 .*60.0 % before, 60.0 % after.* only 5 distinct scores.*calib_isotonic", class = "gpcalib_warning_changed")
+  object$row_accuracy[["after"]] <- 0.7
+  expect_no_warning(warn_changed(object, data))
+  object$class_effects <- "matrix"
+  object$classes <- letters[1:3]
+  object$effects <- list()
+  expect_no_warning(warn_changed(object, data))
+  object$row_accuracy[["after"]] <- 0.5
+  expect_warning(warn_changed(object, data), "matrix between the classes", class = "gpcalib_warning_changed")
 })
 
 test_that("a map of two classes with effects that falls is said to fall", {

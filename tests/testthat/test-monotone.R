@@ -311,3 +311,54 @@ test_that("another prior keeps the order of classes that gain no less by it", {
   expect_identical(as.integer(predict(fit, rows, prior = prior, type = "class")), max.col(p, "first"))
   expect_gt(sum(max.col(p, "first") != max.col(rows, "first")), 0) # classes do change
 })
+
+shifted <- local({ # two classes, of which one is far rarer than the scores say
+  set.seed(3)
+  z <- rnorm(900, 0.7)
+  list(x = plogis(z), y = rbinom(900, 1, plogis(z - 1.6)))
+})
+
+test_that("the map and the offsets are estimated together", {
+  at <- c(0.1, 0.3, 0.5, 0.9)
+  fit <- calib_gp(shifted$x, shifted$y, class_effects = "offset", monotone = TRUE)
+  free <- calib_gp(shifted$x, shifted$y, class_effects = "offset")
+  p <- predict(fit, at)[, 2]
+  expect_lt(max(abs(p - predict(free, at)[, 2])), 0.003)
+  expect_lt(abs(p[3] - plogis(-1.6)), 0.03)
+  expect_equal(fit$elbo, free$elbo)
+  # intervals know that slope and offset go together: with independent ones they were 0.8 and 1.5 times as wide
+  set.seed(1)
+  width <- function(fit) apply(predict(fit, at, type = "interval")[, 2, 2:3], 1, diff)
+  expect_true(all(abs(log(width(fit) / width(free))) < log(1.2)))
+})
+
+test_that("covariances of process and offsets are those of the draws", {
+  set.seed(2)
+  fit <- calib_gp(shifted$x, shifted$y, class_effects = "offset", monotone = TRUE)
+  z <- matrix(c(-1, 0.5, 1, -0.5), 2)
+  pairs <- 4000
+  functions <- gp_functions(fit, list(z = z), pairs, TRUE)
+  offsets <- gp_offset_draws(fit, functions, pairs)[, 2 * seq_len(pairs) - 1]
+  v <- fit$q_mean + t(chol(fit$q_cov)) %*% functions$x[seq_along(fit$inducing), ]
+  drawn <- vapply(seq_len(pairs), function(d) {
+    one <- fit
+    one$q_mean <- v[, d]
+    one$hyper[["slope"]] <- fit$hyper[["slope"]] + functions$tilt[d]
+    .Call(C_gp_latent, one, as.double(z))$mean
+  }, numeric(4))
+  by_hand <- matrix(c(cov(t(drawn[1:2, ]), offsets[1, ]), cov(t(drawn[3:4, ]), offsets[2, ])), 2)
+  exact <- mono_offset_cov(fit, z)
+  expect_lt(max(abs(exact - by_hand)), 0.1 * max(abs(exact)))
+  sd <- apply(offsets, 1, var)
+  expect_equal(sd, fit$offsets$var, tolerance = 0.1)
+})
+
+test_that("new rows join offsets of a fit that keeps the order", {
+  rows <- 1:500
+  fit <- calib_gp(shifted$x[rows], shifted$y[rows], class_effects = "offset", monotone = TRUE)
+  more <- update(fit, shifted$x[-rows], shifted$y[-rows])
+  all <- calib_gp(shifted$x, shifted$y, class_effects = "offset", monotone = TRUE)
+  at <- c(0.1, 0.3, 0.5, 0.9)
+  expect_lt(max(abs(predict(more, at) - predict(all, at))), 0.01)
+  expect_false(is.null(more$offsets$cross))
+})

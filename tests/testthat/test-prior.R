@@ -155,3 +155,23 @@ test_that("calib_gp() takes a prior in every type but the latent one", {
   expect_equal(moved[, 1, c(1, 3, 2)], 1 - moved[, 2, ], tolerance = 1e-12, ignore_attr = TRUE)
   expect_equal(unname(moved[, , 1]), unname(predict(two, d$p[1:9, 2], prior = c(0.3, 0.7))), tolerance = 1e-12)
 })
+
+test_that("standard errors of estimated frequencies are those of repeated samples", {
+  set.seed(5)
+  centre <- matrix(c(0, 0, 1.5, 0, 0, 1.5), 2)
+  draw <- function(n, share) {
+    y <- sample(3, n, TRUE, share)
+    x <- t(centre[, y]) + matrix(rnorm(2 * n), n)
+    d <- vapply(1:3, function(k) exp(-rowSums(sweep(x, 2, centre[, k])^2) / 2), numeric(n))
+    list(p = d / rowSums(d), y = y)
+  }
+  cal <- draw(3000, c(1, 1, 1) / 3)
+  fit <- calib_none(cal$p, factor(cal$y))
+  fit$prior <- c(1, 1, 1) / 3
+  many <- lapply(1:200, function(i) estimate_prior(fit, draw(400, c(0.5, 0.3, 0.2))$p))
+  spread <- apply(vapply(many, as.numeric, numeric(3)), 1, sd)
+  error <- rowMeans(vapply(many, attr, numeric(3), "std.error"))
+  expect_lt(max(abs(log(spread / error))), 0.15)
+  expect_output(print(many[[1]]), "std. error.*standard errors")
+  expect_true(all(is.na(prior_error(matrix(1 / 3, 50, 3), rep(1 / 3, 3), rep(1 / 3, 3))))) # scores that say nothing
+})

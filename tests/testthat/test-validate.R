@@ -169,3 +169,36 @@ test_that("probabilities that run against the event are said to, and no method i
   expect_output(print(v), "contradict the event")
   expect_false(any(grepl("can correct", capture.output(print(v)))))
 })
+
+test_that("a validation says in words what it found", {
+  set.seed(1)
+  p <- runif(2000)
+  y <- rbinom(2000, 1, p)
+  valid <- calib_validate(p, y)
+  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI hold their ideal values\\.")
+  bent <- rbinom(2000, 1, plogis(qlogis(p) + 0.8 * sin(4 * qlogis(p))))
+  expect_output(print(calib_validate(p, bent)), "Mean and slope show no error, but the calibration curve departs.*Calibration on rows\\s+of this population")
+  by <- rep(c("men", "women"), 1000)
+  low <- ifelse(by == "men", p / 2, p)
+  expect_output(print(calib_validate(low, y, by = by)), "excludes the ideal value for men \\(O:E.*\\); not for the others\\.\\s")
+  expect_output(print(calib_validate(p, y, by = by)), "No miscalibration found: all intervals")
+  few <- suppressWarnings(calib_validate(p[1:30], rep(0:1, c(26, 4))[rank(p[1:30])]))
+  expect_output(print(few), "found|excludes|too")
+  expect_identical(tidy(valid), as.data.frame(valid))
+  expect_identical(summary(valid), valid)
+})
+
+test_that("small validations raise no warning but ours", {
+  set.seed(2)
+  for (i in 1:60) {
+    n <- sample(2:12, 1)
+    p <- round(runif(n), sample(1:3, 1))
+    y <- factor(sample(0:1, n, TRUE, c(0.8, 0.2)), levels = 0:1)
+    kinds <- list()
+    withCallingHandlers(calib_validate(p, y, by = if (i %% 2) sample(1:2, n, TRUE)), warning = function(w) {
+      kinds[[length(kinds) + 1]] <<- class(w)
+      invokeRestart("muffleWarning")
+    })
+    expect_true(all(vapply(kinds, function(k) "gpcalib_warning" %in% k, NA)))
+  }
+})

@@ -25,6 +25,7 @@
 #define WIDE 0.25  /* mean of D in a row ... */
 #define WIDE_CLASS 4.0 /* ... or D of a class, which may then win now and then: */
 #define LIGHT_WIDE 1e-4
+#define RARE 1e-5      /* mean of exp(g) by which such a class may count */
 #define MOST_OPEN 60.0 /* of the variance that this takes for possible */
 
 size_t gpc_joint_softmax_heavy(size_t k, const double *s, const double *d, double mean,
@@ -59,6 +60,10 @@ GPC_WIDE static int log_normal(const gpc_joint_row *row, double *work, double *o
 #pragma omp simd
   for (size_t j = 0; j < k; j++)
     own[j] = row->s[j] * gpc_exp(0.5 * row->d[j]);
+  for (size_t j = 0; j < k; j++) /* rare and huge: the moments say nothing of the rest, */
+    if (row->d[j] > WIDE_CLASS &&
+        own[j] > RARE) /* and the sum would be one all the same */
+      return 0;
   for (size_t j = 0, h = 0; j < k; j++)
     if (h < heavy && row->which[h] == j)
       h++;

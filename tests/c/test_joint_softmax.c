@@ -24,9 +24,11 @@ static void quadrature(const double *phi, double b[K][2], double *p) {
     p[j] /= total;
 }
 
-/* The largest error of a row with C = scale^2 B B'; *narrow: whether eq. (24) would do. */
-static double error_of(const double *phi, double scale, size_t *heavies, int *narrow) {
-  double b[K][2] = {{1.0, 0.2}, {-0.4, 0.9}, {0.3, -0.5}, {0.5, 0.6}};
+/* The largest error of a row with C = scale^2 B B', the last class's `far` times as far;
+ * *narrow: whether eq. (24) would do. */
+static double error_of(const double *phi, double scale, double far, size_t *heavies,
+                       int *narrow) {
+  double b[K][2] = {{1.0, 0.2}, {-0.4, 0.9}, {0.3, -0.5}, {0.5 * far, 0.6 * far}};
   double exact[K], out[K], s[K], cs[K] = {0}, d[K], g[K * K], mean = 0.0, all = 0.0;
   double sum = 0.0, worst = 0.0, total = 0.0;
   size_t heavy[K];
@@ -76,13 +78,16 @@ static double error_of(const double *phi, double scale, size_t *heavies, int *na
 
 int main(void) {
   const double even[K] = {0.3, -0.2, 0.5, 0.0}, two[K] = {0.5, 0.0, -12.0, -14.0};
-  const double one[K] = {9.0, 0.0, -1.0, -8.0};
+  const double one[K] = {9.0, 0.0, -1.0, -8.0}, rare[K] = {0.5, 0.0, -1.0, -38.0};
   size_t heavy;
   int narrow;
-  CHECK(error_of(even, 0.1, &heavy, &narrow) < 1e-4 && narrow);
-  CHECK(error_of(even, 0.3, &heavy, &narrow) < 1e-4 && !narrow && heavy == K); /* (24a) */
-  CHECK(error_of(even, 2.0, &heavy, &narrow) < 3e-3 && heavy == K); /* points */
-  CHECK(error_of(two, 1.0, &heavy, &narrow) < 2e-4 && !narrow && heavy == 2);
-  CHECK(error_of(one, 0.7, &heavy, &narrow) < 1e-4 && heavy < K);
+  CHECK(error_of(even, 0.1, 1.0, &heavy, &narrow) < 1e-4 && narrow);
+  CHECK(error_of(even, 0.3, 1.0, &heavy, &narrow) < 1e-4 && !narrow &&
+        heavy == K);                                                     /* (24a) */
+  CHECK(error_of(even, 2.0, 1.0, &heavy, &narrow) < 3e-3 && heavy == K); /* points */
+  CHECK(error_of(two, 1.0, 1.0, &heavy, &narrow) < 2e-4 && !narrow && heavy == 2);
+  CHECK(error_of(one, 0.7, 1.0, &heavy, &narrow) < 1e-4 && heavy < K);
+  /* a class that is all but ruled out, with a variance of which the moments are huge */
+  CHECK(error_of(rare, 0.2, 60.0, &heavy, &narrow) < 1e-3);
   return CTEST_END();
 }

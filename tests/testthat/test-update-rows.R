@@ -195,8 +195,8 @@ test_that("how many rows are kept is known, and can be none", {
   expect_null(far$stream$rows)
   # the effective number of rows decides what is frozen
   data <- list(scores = matrix(0, 4, 2), weights = c(1, 1, 2, 4), counts = c(1, 1, 2, 4))
-  expect_equal(effective_rows(data), 8)
-  expect_equal(effective_rows(list(scores = matrix(0, 3, 2), weights = c(1, 1, 2))), 16 / 6)
+  expect_equal(effective_count(data), 8)
+  expect_equal(effective_count(list(scores = matrix(0, 3, 2), weights = c(1, 1, 2))), 16 / 6)
 })
 
 test_that("quadratics of older versions, which had no rows beside them, go on", {
@@ -220,7 +220,7 @@ test_that("more effects than a quadratic can hold: rows are merged, without them
   fit <- many(100)
   new <- more(fit, d$scores[101:150, ], d$labels[101:150])
   expect_length(new$stream$rows$labels, 150)
-  expect_error(update(many(100, 0), d$scores[101:150, ], d$labels[101:150]), "no summary of its rows is kept", class = "gpcalib_error_input")
+  expect_error(update(many(100, 0), d$scores[101:150, ], d$labels[101:150]), "contains no rows", class = "gpcalib_error_input")
   last <- more(many(100, 120), d$scores[101:150, ], d$labels[101:150]) # still the fit of all rows
   expect_equal(predict(last, d$scores), predict(new, d$scores), tolerance = 1e-6)
   expect_length(last$stream$rows$labels, 120)

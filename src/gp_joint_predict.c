@@ -17,7 +17,7 @@
 #define RULED_OUT 1e-8 /* a probability below this, with what may be open of it */
 #define PAIRS 64       /* of points to integrate over */
 #define MOST_OPEN 60.0 /* of the variance that this takes for possible */
-#define DENSE 0.3      /* share of the pairs: with more, all are made at once */
+#define FEW_CLASSES 12 /* the covariances of all pairs are made at once */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
 
@@ -34,8 +34,8 @@ typedef struct {
   double *effects; /* [r x k] */
   /* of ROWS rows: */
   double *z, *features, *packed, *open, *phi; /* [rows x k, r, packed, k, k] */
-  double *cee, *smx;      /* [rows x pairs], [(x k) x rows] where most pairs are needed */
-  int dense;              /* are they? */
+  double *cee, *smx;      /* [rows x pairs], [(x k) x rows] where classes are few */
+  int dense;              /* are the classes few? */
   double *at;             /* [columns x k] of the table, row after row */
   double *f, *s, *var;    /* [k] row after row; var: of the active classes */
   size_t *active, *heavy; /* [k] row after row; the heavy ones by their place in active */
@@ -114,6 +114,7 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->count = t->heavy + ROWS * k;
   t->heavies = t->count + ROWS;
   t->place = t->heavies + ROWS;
+  t->dense = k <= FEW_CLASSES;
   t->step = (x + 3) / 4 * 4;
   t->au = gpc_get_doubles(memory, 2 * t->step * k);
   t->se = t->au + t->step * k;
@@ -189,16 +190,13 @@ GPC_WIDE static void find_active(predictor *t, size_t i, size_t rows) {
   t->heavies[i] = k == 2 ? 2 : gpc_joint_softmax_heavy(count, sa, var, mean, heavy);
 }
 
-/* Whether most pairs of classes are needed in these rows, and then their covariances. */
+/* The covariances of all pairs of classes, where these are few: whether they are is a matter
+ * of the fit alone, so that no row's answer depends on the rows beside it. */
 static void find_pairs(predictor *t, size_t rows) {
-  const size_t pairs = triangle(t->k);
-  size_t total = 0;
-  for (size_t i = 0; i < rows; i++)
-    total += t->heavies[i] * t->count[i] - triangle(t->heavies[i] - 1);
-  t->dense = (double)total > DENSE * (double)(rows * pairs);
   if (!t->dense)
     return;
-  gpc_gemm(0, 0, rows, pairs, triangle(t->r), 1.0, t->packed, t->pairs, 0.0, t->cee);
+  gpc_gemm(0, 0, rows, triangle(t->k), triangle(t->r), 1.0, t->packed, t->pairs, 0.0,
+           t->cee);
   gpc_gemm(0, 1, t->x * t->k, rows, t->r, 1.0, t->cross, t->features, 0.0, t->smx);
 }
 

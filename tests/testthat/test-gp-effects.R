@@ -273,3 +273,12 @@ test_that("offsets of many classes that are far apart are found, and the bound i
   q <- predict(shared_gp(d$z, d$y), d$z, approx = "mean")
   expect_lt(fit$offsets$worth, 800 * (log_loss(q, d$y) - log_loss(p, d$y)))
 })
+
+test_that("a row's prediction does not depend on the rows beside it, to the last digit", {
+  d <- with_seed(81, mixed_data(460, 6))
+  fit <- suppressWarnings(calib_gp(d$scores[1:400, ], d$labels[1:400], class_effects = "matrix"))
+  new <- rbind(d$scores[401:460, ], 3 * d$scores[401:420, ])
+  together <- suppressWarnings(predict(fit, new))
+  alone <- t(vapply(seq_len(nrow(new)), function(i) suppressWarnings(predict(fit, new[i, , drop = FALSE])), together[1, ]))
+  expect_identical(unname(together), unname(alone))
+})

@@ -74,11 +74,11 @@ predict.calib_gp <- function(object, newdata,
                              approx = c("delta", "mean", "mc"), n_draws = NULL, level = 0.95,
                              independent = FALSE, vary_slope = type %in% c("interval", "draws"), ...,
                              prior = NULL, threads = 1) {
-  check_dots_empty(...)
+  check_predict_dots(...)
   object <- check_object(object)
   given <- c(approx = !missing(approx), n_draws = !is.null(n_draws), level = !missing(level),
     independent = !missing(independent), vary_slope = !missing(vary_slope), prior = !is.null(prior))
-  type <- check_choice(type, c("prob", "class", "latent", "interval", "draws"), "type")
+  type <- check_predict_type(type, c("prob", "class", "latent", "interval", "draws"))
   approx <- check_choice(approx, c("delta", "mean", "mc"), "approx")
   check_applies(given, type, approx)
   vary_slope <- check_flag(vary_slope, "vary_slope")
@@ -96,7 +96,7 @@ predict.calib_gp <- function(object, newdata,
   dims <- list(data$rows, object$classes)
   if (nrow(data$scores) == 0) return(empty_prediction(object, dims, type, n_draws))
   at <- gp_newdata(object, data)
-  warn_outside(at)
+  warn_outside(at, object, data)
   switch(type,
     latent = lapply(gp_latent_rows(object, at, data$threads), `dimnames<-`, dims),
     draws = gp_draws_prior(object, at, n_draws, vary_slope, dims, data$threads, shift),

@@ -55,3 +55,12 @@ test_that("a study explains its infinities, its warnings and few rows", {
   if (any(summary(study)$infinite > 0)) expect_match(said, "infinite in . of 3 splits, where a class of probability 0 occurred")
   if (any(attr(study, "conditions")$kind == "warning")) expect_match(said, "most often: ")
 })
+
+test_that("intervals of rare events use the picture, and its end is said", {
+  rare <- calib_temperature(rain$prob, rain$rain)
+  plot <- plot_interval(rare, c(0.01, 0.05))
+  ends <- plot$scales$get_scales("x")$limits
+  expect_true(ends[1] == 0 && ends[2] < 1 && ends[2] >= max(plot$data$conf.high))
+  expect_match(gsub("\n", " ", plot$labels$caption), paste0("axis shows 0 to ", say_plain(ends[2]), " only"))
+  expect_identical(plot_interval(rare, c(0.01, 0.9))$scales$get_scales("x")$limits, c(0, 1))
+})

@@ -59,7 +59,7 @@
 #' The matrix is for up to 26 classes and its second part for up to 14, which [gp_control()] can change; with
 #' more classes there are offsets. [`summary()`][calibrator] says which classes are shifted and which are confused,
 #' [`tidy()`][calibrator] has offsets (`offset[k]`), matrix (`matrix[k, j]`, what the score of class j does to class k; for two classes the asymmetry,
-#' `shape[k]`) and powers (`power[k]`) with their
+#' `asymmetry[k]`) and powers (`power[k]`) with their
 #' posterior standard deviations, and [`autoplot()`][autoplot.calib_gp] draws them.
 #'
 #' # Keeping the accuracy of the classifier

@@ -63,6 +63,13 @@ say_loss <- function(object) {
     " before, ", say(loss[[2]]), " after calibration (higher on new rows)")
 }
 
+#' What is not known after update() or merge(), of which `seen_weight` is left
+#' @noRd
+say_updated <- function(object) {
+  if (!is.null(object[["row_loss"]]) || is.null(object$seen_weight) || object$method == "none") return(NULL)
+  "updated or merged: log loss and accuracy on all its rows are not known any more"
+}
+
 #' The class whose mean prediction is farthest from its frequency on the calibration rows
 #'
 #' @param seen what C_own_rows returned; @param squares sum of the squared shares of the rows.

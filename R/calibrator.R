@@ -113,9 +113,9 @@ parameters.default <- function(object) {
 #' @export
 predict.calibrator <- function(object, newdata, type = c("prob", "class", "interval"), ..., level = 0.95,
                                prior = NULL, threads = 1) {
-  check_dots_empty(...)
+  check_predict_dots(...)
   object <- check_object(object)
-  type <- check_choice(type, c("prob", "class", "interval"), "type")
+  type <- check_predict_type(type, c("prob", "class", "interval"))
   level <- check_level(level, "level")
   data <- prepare_newdata(object, newdata, threads)
   shift <- check_shift(object, prior)
@@ -123,6 +123,19 @@ predict.calibrator <- function(object, newdata, type = c("prob", "class", "inter
     return(finish_interval(predict_interval(object, data, level, shift), object, data))
   }
   finish_probs(shift_probs(predict_probs(object, data), shift), object, data, type)
+}
+
+#' Words of predict() of other models
+#' @noRd
+check_predict_dots <- function(...) {
+  name <- intersect(...names(), c("interval", "se.fit"))
+  if (length(name)) stop_input("...", paste0("has an unknown argument, ", name[1]), "Intervals are asked for by type = \"interval\".")
+  check_dots_empty(...)
+}
+
+check_predict_type <- function(type, choices) {
+  if (identical(type, "response")) stop_input("type", "is \"response\"", "Probabilities are type = \"prob\".")
+  check_choice(type, choices, "type")
 }
 
 finish_interval <- function(parts, object, data) {
@@ -194,7 +207,7 @@ print.calibrator <- function(x, ...) {
   cat("<", class(x)[1], "> ", about$title, "\n", sep = "")
   cat("  ", length(x$classes), " classes, ", format(x$n, big.mark = ","), " calibration rows of ",
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
-  cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines), "\n"), sep = "")
+  cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines, say_updated(x)), "\n"), sep = "")
   if (!is.null(x[["auto"]])) cat("  ", say_auto(x), "\n", sep = "")
   if (!x$converged) cat("  not converged\n")
   if (!is.null(x[["off"]])) cat(paste0("  ", say_off(x), "\n"), sep = "")
@@ -280,6 +293,10 @@ augment.calibrator <- function(x, newdata, data = NULL, interval = FALSE, level 
       stop_input(if (interval) "interval" else "data", "is not for lazy tables", "Leave it out, or collect the rows.")
     }
     return(augment_lazy(x, newdata, ...))
+  }
+  if (!is.null(data) && is.data.frame(newdata) && !is.data.frame(data) && is.numeric(unclass(data))) {
+    stop_input("newdata", "is a data frame and `data` holds numbers: they seem to have been exchanged",
+      "`newdata` are the scores, `data` the data frame to add to.")
   }
   scores <- if (is.data.frame(newdata)) own_columns(x, newdata) else newdata
   if (is.null(data)) {

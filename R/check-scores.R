@@ -12,12 +12,16 @@ as_score_matrix <- function(x, arg) {
     bad <- names(x)[!vapply(x, function(col) is.numeric(col) && is.null(dim(col)), NA)]
     if (length(bad)) {
       stop_input(arg, paste0("has columns that are not numeric (", say_values(bad), ")"),
-        "Keep only the score columns, one per class.")
+        "Keep only the score columns, one per class: what the classifier says of the rows, not what it was given.")
     }
     x <- as.matrix(x)
   }
   if (is.object(x) && is.numeric(unclass(x)) && length(dim(x)) == 2) {
     x <- matrix(x, nrow(x), dimnames = dimnames(x)) # votes, tables: a matrix all the same
+  }
+  if (is.list(x) && !is.object(x) && length(x) && all(vapply(x, function(one) is.data.frame(one) || is.numeric(one) && length(one) > 1, NA))) {
+    stop_input(arg, "is a list", paste0("Give one forecast at a time, for example by lapply(). For several at once see calib_study(), ",
+      "compare_forecasts() and plot_reliability()."))
   }
   if (!is.numeric(x) || is.object(x) || length(dim(x)) > 2) {
     stop_input(arg, "must be a numeric matrix, data frame or vector",

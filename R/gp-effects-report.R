@@ -119,7 +119,7 @@ effect_matrix <- function(object, block = "matrix") {
   rows <- if (!is.null(effects)) effect_rows(effects, block)
   if (!length(rows)) return(NULL)
   k <- length(object$classes)
-  v <- if (k == 2) matrix(1, dimnames = list(NULL, "shape")) else t(effect_contrasts(k))
+  v <- if (k == 2) matrix(1, dimnames = list(NULL, "asymmetry")) else t(effect_contrasts(k))
   if (k > 2) colnames(v) <- object$classes
   effect_combine(object, rows, if (block == "matrix" && k > 2) v / effects$scale[["rms"]] else v)
 }
@@ -171,7 +171,7 @@ effect_parameters <- function(object) {
     one <- effect_matrix(object, block)
     if (is.null(one)) return(NULL)
     if (length(object$classes) == 2) {
-      return(rows(paste0("shape[", object$classes, "]"), one$estimate[, 1], one$sd[, 1]))
+      return(rows(paste0("asymmetry[", object$classes, "]"), one$estimate[, 1], one$sd[, 1]))
     }
     pair <- outer(object$classes, object$classes, paste, sep = ", ")
     rows(paste0(block, "[", pair, "]"), as.vector(one$estimate), as.vector(one$sd))
@@ -179,7 +179,7 @@ effect_parameters <- function(object) {
   offsets <- effect_offsets(object)
   powers <- effect_powers(object)
   out <- rbind(
-    rows(paste0("sd_", names(sds)), unname(sds), NA_real_),
+    rows(paste0("sd_", ifelse(names(sds) == "matrix" & length(object$classes) == 2, "asymmetry", names(sds))), unname(sds), NA_real_),
     if (!is.null(offsets)) rows(paste0("offset[", offsets$class, "]"), offsets$estimate, offsets$sd),
     entries("matrix"), entries("softmax"),
     if (!is.null(powers)) rows(paste0("power[", powers$class, "]"), powers$estimate, powers$sd)
@@ -190,7 +190,7 @@ effect_parameters <- function(object) {
 
 # In words ----------------------------------------------------------------------------------
 
-#' Words for the blocks: two classes have a shape in place of a matrix
+#' Words for the blocks: two classes have an asymmetry in place of a matrix
 #' @noRd
 effect_words <- function(blocks, k) {
   unname(c(offset = "offsets", matrix = if (k == 2) "asymmetry" else "matrix", softmax = "matrix of the probabilities",

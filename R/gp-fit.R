@@ -10,11 +10,15 @@ fit_gp <- function(data, mean, spec, floor) {
   if (center && data$input == "logits" && !scores$floored) check_far_down(data)
   blocks <- gp_effect_blocks(data, mean, center, spec)
   keep <- keeps_rows(data, center, spec, blocks)
-  fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
-    gp_settings(data, mean, center, spec, scores$floors, blocks, !keep), spec$threads)
-  stop_gp(fit, spec, center)
-  offset_site <- fit$effects$site # of many classes
-  fit <- gp_with_effects(fit, data, blocks)
+  fit_with <- function(spec) {
+    fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
+      gp_settings(data, mean, center, spec, scores$floors, blocks, !keep), spec$threads)
+    stop_gp(fit, spec, center)
+    fit["offset_site"] <- list(fit$effects$site) # of many classes
+    gp_with_effects(fit, data, blocks)
+  }
+  fit <- fit_with(spec)
+  if (is.null(spec$inducing) && is.null(spec$site) && gp_too_many(fit)) fit <- fewer_inducing(fit, fit_with, spec)
   averaged <- gp_averaged_part(fit)
   if (spec$monotone && !is.null(fit$effects)) { # a projection takes the process apart from its offsets
     if (!is.null(averaged)) averaged <- gp_part_offsets(averaged)
@@ -32,8 +36,30 @@ fit_gp <- function(data, mean, spec, floor) {
   ))
   if (out$class_effects != "none") out$increasing <- gp_increasing(out)
   rows <- if (keep) gp_keep_rows(data, out, spec, !is.null(floor))
-  out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, offset_site))
+  out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, fit$offset_site))
   out
+}
+
+first_inducing <- 16L # as FIRST_INDUCING in src/gp_fit.c
+fewer_tol <- 0.01 # nats: what the bound may lose by fewer inducing inputs, the tolerance of fits with effects
+
+#' Has a fit more inducing inputs than its map needs? The process alone may need them to make up for a shift that effects of the
+#' classes then take over.
+#' @noRd
+gp_too_many <- function(fit) {
+  spacing <- diff(fit$range[3:4]) / (first_inducing - 1)
+  length(fit$inducing) > first_inducing && fit$class_effects != "none" &&
+    (fit$hyper[2] > 1.5 * spacing || length(fit$q_mean) - sum(diag(fit$q_cov)) < 0.5)
+}
+
+#' The fit with the fewest inducing inputs, if it is as good
+#' @noRd
+fewer_inducing <- function(fit, fit_with, spec) {
+  spec$inducing <- first_inducing
+  few <- fit_with(spec)
+  best <- if (few$status == "ok" && few$elbo > fit$elbo - fewer_tol) few else fit
+  best$passes <- fit$passes + few$passes
+  best
 }
 
 #' Is the mean map of a fit with effects increasing on the scores seen? That of the core is the map before them. Of

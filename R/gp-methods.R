@@ -56,8 +56,7 @@ describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
   if (object$changed > 0) {
     lines <- c(lines, paste0(if (!object$increasing && !object$monotone) "the map is not increasing: ", format(object$changed, big.mark = ","), " of ",
-      format(object$n, big.mark = ","), " calibration rows change their most likely class", say_order_kept(object),
-      if (!is.null(object[["row_accuracy"]])) paste0("; ", say_accuracy(object))))
+      format(object$n, big.mark = ","), " calibration rows change their most likely class", say_order_kept(object)), say_accuracy(object))
   }
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",

@@ -47,6 +47,8 @@ generics::glance
 #' @export
 generics::augment
 
+#' @seealso For calibrators: [tidy, glance and augment][calibrator]; autoplot: [of their maps][plot_latent],
+#'   [of a study][autoplot.calib_study], [of a monitor][autoplot.calib_monitor], [of a validation][calib_validate].
 #' @export
 ggplot2::autoplot
 

@@ -130,12 +130,12 @@ print.calib_monitor <- function(x, ...) {
 print.summary.calib_monitor <- function(x, ...) {
   print(x$monitor)
   if (!nrow(x$periods)) return(invisible(x))
-  cat("\nEvidence of run ", x$monitor$run, ":\n", sep = "")
+  cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), " (e-values; 1: none; the mean decides):\n", sep = "")
   shown <- x$evidence
   shown$e_value <- say_e(shown$e_value)
   shown$highest <- say_e(shown$highest)
   print(shown, row.names = FALSE)
-  if (!is.na(x$lost)) cat("Calibration was lost in or after period ", x$lost, "\n", sep = "")
+  if (!is.na(x$lost)) cat("The e-value began to rise in period ", x$lost, ": about then calibration was lost\n", sep = "")
   if (is.finite(x$slope)) {
     cat("Inverse temperature of the run ", format(x$slope, digits = 3), " (ideal: 1; less is overconfident, more underconfident)", "\n", sep = "")
   }

@@ -106,7 +106,8 @@
 #' head(tidy(m), 3)
 #' @export
 calib_monitor <- function(probs = NULL, labels = NULL, period = NULL, weights = NULL, id = NULL, classes = NULL,
-                          alternatives = c("temperature", "bins", "offset"), level = 0.05) {
+                          alternatives = c("temperature", "bins", "offset"), level = 0.05, ...) {
+  check_monitor_dots(...)
   alternatives <- check_alternatives(alternatives)
   level <- check_number(level, "level", 1e-12, 0.5)
   empty <- is.null(probs)
@@ -123,7 +124,7 @@ calib_monitor <- function(probs = NULL, labels = NULL, period = NULL, weights = 
 #' @export
 update.calib_monitor <- function(object, probs = NULL, labels, period = NULL, weights = NULL, id = NULL,
                                  restart = FALSE, ...) {
-  check_dots_empty(...)
+  check_monitor_dots(...)
   object <- check_monitor(object)
   if (missing(labels)) {
     if (is.null(probs)) stop_input("labels", "is missing", "Give labels, with NA where they are not known yet.")
@@ -139,6 +140,12 @@ update.calib_monitor <- function(object, probs = NULL, labels, period = NULL, we
   }
   if (restart) object <- restart_monitor(object)
   feed_monitor(object, probs, labels, period, weights, id)
+}
+
+check_monitor_dots <- function(...) {
+  name <- intersect(...names(), c("time", "times", "date", "by"))
+  if (length(name)) stop_input("...", paste0("has an unknown argument, ", name[1]), "Periods are given by `period`, such as format(time, \"%Y-%m\").")
+  check_dots_empty(...)
 }
 
 # The object --------------------------------------------------------------------------------

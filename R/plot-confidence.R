@@ -130,7 +130,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
   forecasts <- levels(rows$forecast)
   lost <- setdiff(forecasts, as.character(placed$forecast))
   # The accuracy stands in the legend where there is room beside whole names: labels of many lines would lie on one another.
-  accuracy <- paste0(", ", formatC(rows$accuracy, digits = 3, format = "f"))
+  accuracy <- paste0(" (accuracy ", formatC(100 * rows$accuracy, digits = 1, format = "f"), " %)")
   said <- legend_names(forecasts, base_size, accuracy)
   told <- length(forecasts) > 1 && legend_rows(said, base_size) <= 2 && all(said == paste0(forecasts, accuracy))
   if (!told) said <- legend_names(forecasts, base_size)
@@ -169,7 +169,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
     labs(
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL,
       caption = wrap_words("Mean confidence when wrong against mean doubt when right. On its line the mean confidence of a forecast ",
-        "equals its accuracy", if (told) " (in the legend)", "; above it the forecast is too sure, below not sure enough. ",
+        "equals its accuracy; above it the forecast is too sure, below not sure enough. ",
         "Nearer to the origin along the line is sharper.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {

@@ -92,6 +92,14 @@ interval_table <- function(values, truth, classes, most) {
   do.call(rbind, parts)
 }
 
+#' The part of the axis that is shown: from 0, or to 1, where all intervals lie in one half
+#' @noRd
+interval_axis <- function(table) {
+  low <- min(table$conf.low, table$estimate, na.rm = TRUE)
+  high <- max(table$conf.high, table$estimate, na.rm = TRUE)
+  if (high < 0.5) c(0, max(pretty(c(0, high), 4))) else if (low > 0.5) c(min(pretty(c(low, 1), 4)), 1) else c(0, 1)
+}
+
 draw_interval <- function(table, pair, classes, given, most, level, base_size) {
   pen <- base_size / 10
   panels <- nlevels(table$row)
@@ -116,6 +124,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size) {
   truth <- if (marked) {
     if (pair) paste0(" Triangles: rows of \"", shorten(classes[2], 20), "\".") else " Triangles: the true class."
   }
+  ends <- if (pair) interval_axis(table) else c(0, 1)
   ggplot(table, aes(.data$estimate, .data$place)) +
     geom_linerange(aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = "grey45",
       linewidth = 0.7 * pen) +
@@ -123,13 +132,14 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size) {
     ggplot2::scale_colour_manual(values = c("true class" = ink[2], other = "black")) +
     ggplot2::scale_shape_manual(values = c("true class" = 17, other = 16)) +
     ggplot2::scale_y_discrete(labels = names, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
-    scale_x_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
-      breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
+    scale_x_continuous(limits = ends, labels = say_plain, expand = c(0.02, 0.02),
+      breaks = if (diff(ends) < 1) pretty(ends, 4) else if (columns > 2) c(0, 0.5, 1) else quarters) +
     (if (!pair) facet_wrap(vars(.data$row), scales = "free_y", labeller = short_labels(columns))) +
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
       caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " posterior intervals of the probability.", truth)
+        " posterior intervals of the probability.", truth,
+        if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +
     theme(panel.grid.major.y = element_blank())

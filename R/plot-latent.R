@@ -75,6 +75,7 @@ plot_latent <- function(x, ..., compare = NULL, level = 0.95, range = NULL, hist
 #'   much the latent value of every class is moved where the scores say another one with 90 %.
 #' @export
 autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ...) {
+  if (identical(what, "offset")) what <- "offsets"
   what <- check_choice(what, c("map", "offsets", "matrix"), "what")
   switch(what,
     map = plot_latent(object, ...),

@@ -44,7 +44,11 @@ plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size 
   names <- if (is.null(names(fits))) describe(fits[[1]])$title else names(fits)
   at <- seq(0, 1, length.out = points)
   rows <- do.call(rbind, unname(Map(function(fit, name) {
-    map <- calib_map(fit, at, level)
+    map <- tryCatch(calib_map(fit, at, level), gpcalib_error_input = function(e) {
+      if (length(fits) == 1 || !grepl("no calibration map", conditionMessage(e))) stop(e)
+      stop_input(paste0("x[[\"", name, "\"]]"), paste0("of class ", class(fit)[1], " has no calibration map for ", length(fit$classes), " classes"),
+        "Leave it out, or draw shared maps by plot_latent().")
+    })
     cbind(map, fit = factor(rep(name, nrow(map)), levels = names))
   }, fits, names)))
   if (!is.null(shown)) {

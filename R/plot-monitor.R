@@ -18,6 +18,7 @@ autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "relia
                                    base_size = 11, ...) {
   check_dots_empty(...)
   object <- check_monitor(object)
+  if (identical(type, "score")) type <- "scores"
   type <- check_choice(type, c("evidence", "scores", "reliability"), "type")
   periods <- check_count(periods, "periods", 1, 100)
   base_size <- check_number(base_size, "base_size", 1, 100)
@@ -42,7 +43,8 @@ plot_evidence <- function(monitor, base_size) {
     linetype = .data$alternative, group = interaction(.data$run, .data$alternative))) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
     ggplot2::geom_hline(yintercept = 1 / monitor$level, linetype = "longdash", colour = "firebrick") +
-    ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean")) + ggplot2::geom_point(size = 0.8) +
+    ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean"), data = table[stats::ave(table$look, table$run, table$alternative, FUN = length) > 1, ]) +
+    ggplot2::geom_point(size = 0.8) +
     ggplot2::scale_discrete_manual("linewidth", values = c("FALSE" = 0.4, "TRUE" = 1), guide = "none") +
     ggplot2::scale_y_log10() +
     ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3, 5)], length(names), shift = FALSE), names)) +
@@ -119,7 +121,7 @@ plot_monitor_reliability <- function(monitor, groups, base_size) {
   table$group <- factor(table$group, unique(table$group))
   event <- if (length(monitor$classes) == 2) monitor$classes[2] else "the most likely class"
   ggplot2::ggplot(table, ggplot2::aes(.data$forecast, .data$observed)) +
-    ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line(colour = "grey70", linewidth = 0.03 * base_size) +
+    ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line(data = table[stats::ave(table$n, table$group, FUN = length) > 1, ], colour = "grey70", linewidth = 0.03 * base_size) +
     ggplot2::geom_point(ggplot2::aes(size = .data$n, alpha = point_shade(.data$n))) +
     ggplot2::scale_size_area(max_size = 0.3 * base_size, guide = "none") + ggplot2::scale_alpha_identity() +
     ggplot2::facet_wrap(ggplot2::vars(.data$group)) +

@@ -255,7 +255,7 @@ diagram_caption <- function(tables, plan, base_size) {
   low <- unlist(lapply(tables, function(table) table$conf.low[table$n > 0]))
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
-      if (!is.null(plan$chosen)) paste0(", those with the ", plan$chosen, " rows"), ". ")
+      if (!is.null(plan$chosen)) paste0(", those with the ", plan$chosen, " rows (others by classes = or rarest =)"), ". ")
   }
   kind <- attr(tables[[1]], "region")
   how <- if (plan$method == "isotonic") {

@@ -154,8 +154,22 @@ count_problems <- function(study) {
   list(
     failed = unique(data.frame(data = bad$data, split = bad$split, method = bad$method)),
     first = if (nrow(bad)) paste0(bad$method[1], ": ", bad$error[1]),
-    warnings = if (is.null(seen)) 0L else sum(seen$kind == "warning")
+    warnings = if (is.null(seen)) 0L else sum(seen$kind == "warning"),
+    kinds = common_warnings(seen)
   )
+}
+
+#' Which methods warned, and the most common warning
+#' @noRd
+common_warnings <- function(seen) {
+  if (!all(c("kind", "method", "message") %in% names(seen))) return(NULL)
+  seen <- seen[seen$kind == "warning", ]
+  if (!nrow(seen)) return(NULL)
+  by <- table(droplevels(factor(seen$method)))
+  words <- gsub("[0-9][0-9.,]*", "#", seen$message) # the same warning about other numbers
+  most <- names(which.max(table(words)))
+  example <- seen$message[match(most, words)]
+  paste0(paste(names(by), by, collapse = ", "), "; most often: \"", shorten(example, 90), "\"")
 }
 
 # Printing --------------------------------------------------------------------------------
@@ -174,6 +188,11 @@ print.calib_study <- function(x, digits = 4, ...) {
   cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best (",
     say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), ")"), 100,
     exdent = 2), sep = "\n")
+  if (any(table$infinite > 0)) {
+    one <- table[which(table$infinite > 0)[1], ]
+    cat(say_infinite(one), ": infinite in ", one$infinite, " of ", say_count(one$splits, "split"),
+      ", where a class of probability 0 occurred\n", sep = "")
+  }
   say_problems(attr(table, "problems"))
   invisible(x)
 }
@@ -208,6 +227,8 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
+study_few <- 100
+
 say_study <- function(table) {
   splits <- unique(attr(table, "splits"))
   sets <- nlevels(droplevels(table$data))
@@ -217,6 +238,9 @@ say_study <- function(table) {
     paste(splits, collapse = " to "), if (identical(as.integer(splits), 1L)) " split" else " splits",
     if (nrow(sizes) == 1) paste0(": ", sizes$n_cal, " rows calibrate, ", sizes$n_test, " test"),
     "\n", sep = "")
+  if (min(sizes$n_cal, sizes$n_test) < study_few) {
+    cat("few rows: with fewer than ", study_few, " to calibrate or test, differences are mostly chance\n", sep = "")
+  }
 }
 
 #' Rows are methods, columns metrics and times; standard deviations if there is room for them
@@ -306,6 +330,7 @@ say_problems <- function(problems) {
   count <- nrow(problems$failed)
   if (count) cat(say_count(count, "failure"), ", the first of ", problems$first, "\n", sep = "")
   if (problems$warnings > 0) {
-    cat(say_count(problems$warnings, "warning"), " collected: attr(x, \"conditions\")\n", sep = "")
+    cat(say_count(problems$warnings, "warning"), " collected in attr(x, \"conditions\")\n", sep = "")
+    if (length(problems$kinds)) cat(strwrap(problems$kinds, 100, indent = 2, exdent = 2), sep = "\n")
   }
 }

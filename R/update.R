@@ -131,6 +131,10 @@ update_fit.calib_none <- function(object, data, forget) object
 check_batch <- function(object, scores, labels, weights, threads) {
   found <- check_newdata(object, scores, threads, arg = "scores")
   x <- found$scores
+  if (object$input == "logits" && nrow(x) > 1 && NCOL(scores) > 1 && looks_like_probs(found$scan, FALSE)) {
+    stop_input("scores", "looks like probabilities, but the calibrator was fitted to logits",
+      "Give logits; if there are none, the logarithms of the probabilities.")
+  }
   if (nrow(x) == 0) stop_input("scores", "has no rows", "Give at least one.")
   columns <- if (NCOL(scores) > 1) colnames(scores)
   codes <- batch_labels(labels, object$classes, nrow(x), columns)

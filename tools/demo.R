@@ -39,7 +39,8 @@ say_seen <- function(probs, y, name) {
     happened <- mean(y == colnames(probs$none)[2])
     cat("\nWhat you see: the mean forecast of rain is", paste0(percent(claimed[["none"]]), ", and it rains in"),
       percent(happened), "of the cases.\n")
-    cat("Temperature scaling treats rain and dry alike, and still forecasts", paste0(percent(claimed[["temperature"]]), "."),
+    cat("Temperature scaling treats rain and dry alike, and forecasts",
+      paste0(percent(claimed[["temperature"]]), if (claimed[["temperature"]] > claimed[["none"]]) ", more than before.\n" else ".\n"),
       "calib_gp() forecasts", paste0(percent(claimed[["gp"]]), ",\n"))
     cat("because it found that the two classes are wrong in different ways. In", paste0(name, "-reliability.png"),
       "its points lie along the\ndiagonal; in", paste0(name, "-map.png"), "its map lies below one half where the forecast says one half.\n")

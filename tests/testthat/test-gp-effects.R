@@ -173,10 +173,10 @@ test_that("their standard deviations are those of the posterior", {
   expect_equal(b$estimate, drop(weight %*% many$fit$offsets$mean), tolerance = 1e-10)
 })
 
-test_that("two classes have offsets and shapes", {
+test_that("two classes have offsets and an asymmetry", {
   names <- names(coef(pair$fit))
-  expect_true(all(c("offset[1]", "offset[2]", "shape[1]", "shape[2]") %in% names))
-  expect_equal(sum(coef(pair$fit)[c("shape[1]", "shape[2]")]), 0, tolerance = 1e-12)
+  expect_true(all(c("offset[1]", "offset[2]", "asymmetry[1]", "asymmetry[2]", "sd_asymmetry") %in% names))
+  expect_equal(sum(coef(pair$fit)[c("asymmetry[1]", "asymmetry[2]")]), 0, tolerance = 1e-12)
 })
 
 test_that("what a part is worth is near what the bound loses without it", {

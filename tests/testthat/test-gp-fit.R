@@ -64,3 +64,16 @@ test_that("a fit with zeros, and one of every mean, is a handful of calls", {
   expect_equal(sum(every == "gp_fit"), 3)
   expect_lte(length(every), 10)
 })
+
+test_that("inducing inputs that class effects have made needless are given back", {
+  set.seed(50)
+  z <- rnorm(946, 1, 1.5)
+  y <- rbinom(946, 1, plogis(z - 3))
+  fit <- quiet_gp(plogis(z), y)
+  alone <- quiet_gp(plogis(z), y, class_effects = "none")
+  expect_gt(length(alone$inducing), 16) # the process alone has to bend
+  expect_length(fit$inducing, 16)
+  many <- quiet_gp(plogis(z), y, inducing = 32)
+  expect_lt(max(abs(predict(fit, 1:9 / 10) - predict(many, 1:9 / 10))), 1e-3)
+  expect_gt(fit$elbo, many$elbo - 0.02)
+})

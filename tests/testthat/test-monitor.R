@@ -127,7 +127,7 @@ test_that("overconfidence is found, when it began is said, and an impossible lab
   expect_true(glance(m)$alarm)
   expect_true(s$lost %in% c("5", "6", "7"))
   expect_lt(s$slope, 1)
-  expect_output(print(s), "Calibration was lost")
+  expect_output(print(s), "calibration was lost")
   m <- update(m, cbind(1, 0), 2)
   expect_identical(glance(m)$e_value, Inf)
   expect_output(print(m), "probability 0")

@@ -14,7 +14,7 @@ test_that("points are the measures, lines the odds of being correct", {
   expect_equal(line$yend / line$xend, rep(accuracy / (1 - accuracy), 2))
   points <- built$data[[2]]
   expect_identical(line$colour, points$colour) # a line belongs to its forecast
-  expect_match(plot$scales$get_scales("colour")$labels[1], sprintf("%.3f", accuracy), fixed = TRUE)
+  expect_match(plot$scales$get_scales("colour")$labels[1], sprintf("(accuracy %.1f %%)", 100 * accuracy), fixed = TRUE)
   expect_equal(points$x, plot$data$underconfidence)
   expect_length(unique(points$shape), 2)
   expect_equal(built$layout$panel_params[[1]]$y.range[1], 0)
@@ -59,6 +59,6 @@ test_that("names are not cut to make room for the accuracy", {
   y <- c(1, 2, 2, 1)
   long <- paste("Calibrator number", 1:8)
   shown <- function(names) plot_confidence(stats::setNames(rep(list(p), length(names)), names), y)$scales$get_scales("colour")$labels
-  expect_match(shown(c("raw", "scaled")), ", 0.500$")
+  expect_match(shown(c("raw", "scaled")), " \\(accuracy 50.0 %\\)$")
   expect_no_match(shown(long), "0\\.500")
 })

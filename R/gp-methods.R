@@ -80,7 +80,7 @@ say_confidence <- function(object) {
   t <- object$scores_seen$temperature
   if (is.null(t) || !is.finite(t)) return(NULL)
   # a temperature that has to make up for a shift of one of two classes says nothing about confidence
-  if (length(object$classes) == 2 && isTRUE(object$effects$worth >= 1)) return(NULL)
+  if (length(object$classes) == 2 && isTRUE(c(object$effects$worth, object$offsets$worth) >= 1)) return(NULL)
   error <- object$scores_seen$temperature_error
   verdict <- if (t <= 1.05 && t >= 1 / 1.05) {
     "the scores were neither over- nor underconfident on the whole"

@@ -48,6 +48,9 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
       "Choose other `metrics`, or look at print(object).")
   }
   pen <- base_size / 11
+  far <- far_methods(points, means)
+  points <- points[!study_key(points) %in% study_key(far), ]
+  means <- means[!study_key(means) %in% study_key(far), ]
   methods <- setdiff(levels(droplevels(object$method)), reference)
   longest <- if (base_size < 8) 14 else 28
   ggplot(points, aes(.data$value, .data$method)) +
@@ -56,6 +59,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
       xmax = .data$mean + .data$std.error), data = means, linewidth = 1.2 * pen, colour = "grey60") +
     geom_point(colour = "#0072B2", alpha = 0.5, size = 1.3 * pen) +
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
+    far_arrows(far, pen, base_size) +
     study_facets(means_all, base_size) +
     # Words at the right edge need room, of which narrow panels have less. Panels without a value have no axis.
     scale_x_continuous(breaks = function(x) if (diff(x) > 0 && max(abs(x)) < nothing) numeric() else pretty(x, 3),
@@ -66,7 +70,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
       guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     mark_labels(means_all, reference, base_size) +
     lost_panels(means_all, points, reference, methods, base_size) +
-    study_labels(means_all, object, reference, c(failed = failed, infinite = infinite, unmatched = unmatched),
+    study_labels(means_all, object, reference, c(failed = failed, infinite = infinite, unmatched = unmatched, far = nrow(far)),
       base_size) +
     picture_theme(base_size) +
     theme(panel.spacing.x = unit(1.2, "lines"),
@@ -81,6 +85,38 @@ nothing <- 1e-8 # scale of a panel that holds words only
 plot.calib_study <- function(x, ...) {
   print(autoplot(x, ...))
   invisible(x)
+}
+
+study_key <- function(rows) paste(rows$data, rows$metric, rows$method, sep = "\r")
+
+far_times <- 4 # a method farther from all others than so many times their range has an arrow in place of its points
+
+#' The method of each panel, if there is one, that lies so far above all others that these would be drawn upon one another
+#' @return data frame: data, metric, method, mean, and `from`, `to` where the arrow is drawn.
+#' @noRd
+far_methods <- function(points, means) {
+  none <- cbind(means[0, c("data", "metric", "method", "mean")], from = numeric(), to = numeric())
+  panels <- split(means, paste(means$data, means$metric, sep = "\r"))
+  found <- lapply(panels, function(panel) {
+    if (nrow(panel) < 4) return(none)
+    top <- panel[which.max(panel$mean), ]
+    own <- points[as.character(points$data) == as.character(top$data) & as.character(points$metric) == as.character(top$metric), ]
+    is_top <- as.character(own$method) == as.character(top$method)
+    rest <- range(own$value[!is_top])
+    if (!(diff(rest) > 0 && min(own$value[is_top]) > rest[2] + far_times * diff(rest))) return(none)
+    cbind(top[c("data", "metric", "method", "mean")], from = rest[2], to = rest[2] + 0.25 * diff(rest))
+  })
+  do.call(rbind, c(list(none), unname(found)))
+}
+
+far_arrows <- function(far, pen, base_size) {
+  if (!nrow(far)) return(NULL)
+  far$label <- format(far$mean, digits = 3)
+  list(
+    geom_segment(aes(.data$from, .data$method, xend = .data$to, yend = .data$method), data = far, linewidth = 0.6 * pen,
+      arrow = ggplot2::arrow(length = unit(1.5 * pen, "mm"), type = "closed")),
+    ggplot2::geom_text(aes(.data$from, .data$method, label = .data$label), data = far, hjust = 1.15, size = text_size(base_size, 0.8))
+  )
 }
 
 keep_levels <- function(study, column, wanted, arg) {
@@ -196,6 +232,7 @@ study_labels <- function(means, object, reference, lost, base_size) {
     },
     x = if (is.null(reference)) what else paste("difference in", what), y = NULL,
     caption = wrap_words("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ", side,
+      if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale the others could not be told apart.",
       if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),
       if (lost[["infinite"]]) paste0(" ", say_count(lost[["infinite"]], "infinite or undefined value"), " not drawn."),
       if (lost[["unmatched"]]) paste0(" ", say_count(lost[["unmatched"]], "value"), " without a finite value of ", reference, " in the same split."),

@@ -326,6 +326,7 @@ test_that("the map and the offsets are estimated together", {
   expect_lt(max(abs(p - predict(free, at)[, 2])), 0.003)
   expect_lt(abs(p[3] - plogis(-1.6)), 0.03)
   expect_equal(fit$elbo, free$elbo)
+  expect_no_match(capture.output(print(fit)), "overconfident|miscalibrated|not increasing")
   # intervals know that slope and offset go together: with independent ones they were 0.8 and 1.5 times as wide
   set.seed(1)
   width <- function(fit) apply(predict(fit, at, type = "interval")[, 2, 2:3], 1, diff)

@@ -64,3 +64,20 @@ test_that("intervals of rare events use the picture, and its end is said", {
   expect_match(gsub("\n", " ", plot$labels$caption), paste0("axis shows 0 to ", say_plain(ends[2]), " only"))
   expect_identical(plot_interval(rare, c(0.01, 0.9))$scales$get_scales("x")$limits, c(0, 1))
 })
+
+test_that("one method far off does not press the others together: an arrow stands for it, and the caption says so", {
+  study <- expand.grid(data = factor("one"), split = 1:4, method = factor(c("a", "b", "c", "bad")), metric = factor("loss"))
+  study$value <- c(a = 0.5, b = 0.52, c = 0.51, bad = 9)[as.character(study$method)] + study$split / 100
+  study[c("fit_time", "predict_time", "n_cal", "n_test", "error")] <- list(0.01, 0.01, 200L, 200L, NA_character_)
+  study <- structure(study, higher = c(loss = FALSE), target = c(loss = NA_real_),
+    conditions = data.frame(kind = character()), class = c("calib_study", "data.frame"))
+  plot <- autoplot(study, std_error = "splits")
+  expect_lt(max(plot$data$value), 1)
+  expect_match(gsub("\n", " ", plot$labels$caption), "Arrows: beyond the panel")
+  drawn <- ggplot2::ggplot_build(plot)$data
+  expect_true(any(vapply(drawn, function(layer) any(layer$label %in% "9.02"), NA)))
+  study$value[study$method == "bad"] <- 0.55
+  near <- autoplot(study, std_error = "splits")
+  expect_equal(nrow(near$data), 16)
+  expect_no_match(near$labels$caption, "Arrows")
+})

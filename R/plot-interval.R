@@ -53,7 +53,8 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
     predict(object, newdata, type = "interval", level = level)
   }
   table <- interval_table(values, truth, object$classes, if (!pair) classes)
-  draw_interval(table, pair, object$classes, given, classes, level, base_size)
+  draw_interval(table, pair, object$classes, given, classes, level, base_size,
+    if (inherits(object, "calib_gp")) "posterior" else "confidence")
 }
 
 #' Codes of the true classes, NA without labels
@@ -100,7 +101,7 @@ interval_axis <- function(table) {
   if (high < 0.5) c(0, max(pretty(c(0, high), 4))) else if (low > 0.5) c(min(pretty(c(low, 1), 4)), 1) else c(0, 1)
 }
 
-draw_interval <- function(table, pair, classes, given, most, level, base_size) {
+draw_interval <- function(table, pair, classes, given, most, level, base_size, kind) {
   pen <- base_size / 10
   panels <- nlevels(table$row)
   columns <- if (pair) 1 else ggplot2::wrap_dims(panels)[2]
@@ -138,7 +139,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size) {
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
       caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " posterior intervals of the probability.", truth,
+        " ", kind, " intervals of the probability.", truth,
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +

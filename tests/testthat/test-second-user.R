@@ -61,6 +61,7 @@ test_that("intervals of rare events use the picture, and its end is said", {
   plot <- plot_interval(rare, c(0.01, 0.05))
   ends <- plot$scales$get_scales("x")$limits
   expect_true(ends[1] == 0 && ends[2] < 1 && ends[2] >= max(plot$data$conf.high))
+  expect_match(plot$labels$caption, "confidence intervals")
   expect_match(gsub("\n", " ", plot$labels$caption), paste0("axis shows 0 to ", say_plain(ends[2]), " only"))
   expect_identical(plot_interval(rare, c(0.01, 0.9))$scales$get_scales("x")$limits, c(0, 1))
 })

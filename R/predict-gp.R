@@ -39,7 +39,8 @@
 #'
 #' Intervals and draws also take into account that the variance and the lengthscale of the process are not known, unless the fit was made
 #' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are those of
-#' their optimum, so that the average of many draws is near `type = "prob"` and not equal to it. An interval is for the calibrated probability itself, that
+#' their optimum, so that the average of many draws is near `type = "prob"` and not equal to it. For the same reason a probability can lie near
+#' one end of its interval; an interval that would not contain it is extended. An interval is for the calibrated probability itself, that
 #' is, for the map; it does not say what the next label will be.
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth; it is near .95 on average over rows for most maps and lower for

@@ -40,9 +40,8 @@ say_seen <- function(probs, y, name) {
     cat("\nWhat you see: the mean forecast of rain is", paste0(percent(claimed[["none"]]), ", and it rains in"),
       percent(happened), "of the cases.\n")
     cat("Temperature scaling treats rain and dry alike, and forecasts",
-      paste0(percent(claimed[["temperature"]]), if (claimed[["temperature"]] > claimed[["none"]]) ", more than before.\n" else ".\n"),
-      "calib_gp() forecasts", paste0(percent(claimed[["gp"]]), ",\n"))
-    cat("because it found that the two classes are wrong in different ways. In", paste0(name, "-reliability.png"),
+      paste0(percent(claimed[["temperature"]]), if (claimed[["temperature"]] > claimed[["none"]]) ", more than before.\n" else ".\n"))
+    cat("calib_gp() forecasts", paste0(percent(claimed[["gp"]]), ","), "because it found that the two classes are wrong in different ways.\nIn", paste0(name, "-reliability.png"),
       "its points lie along the\ndiagonal; in", paste0(name, "-map.png"), "its map lies below one half where the forecast says one half.\n")
   } else {
     claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)

@@ -27,27 +27,27 @@ effect_free <- function(effects, e) {
   e
 }
 
-#' The covariance of the effects, of c or (`free = FALSE`) of e
+#' The covariance of the parameters c
 #' @noRd
-effect_cov <- function(object, free = TRUE) {
+effect_cov <- function(object) {
   first <- seq_len(length(object$inducing) + object$effects$slopes)
   cov <- effects_cov(object$effects)[-first, -first]
-  if (free) effect_free(object$effects, t(effect_free(object$effects, cov))) else cov
+  effect_free(object$effects, t(effect_free(object$effects, cov)))
 }
 
-#' Linear combinations of a block's effects: sum_i e_ki v_ij for class k and column j of `v`
+#' Linear combinations of a block's parameters: sum_i c_ki v_ij for class k and column j of `v`
 #'
-#' @param which the rows of `effect` that are meant; @param free whether c is meant in the place of e.
+#' @param which the rows of `effect` that are meant.
 #' @return list: `estimate` and `sd`, [classes x columns of v], centred over the classes.
 #' @noRd
-effect_combine <- function(object, which, v, free = TRUE) {
+effect_combine <- function(object, which, v) {
   effects <- object$effects
   e <- effects$effect
-  if (free) e[] <- effect_free(effects, matrix(e))
+  e[] <- effect_free(effects, matrix(e))
   k <- ncol(effects$effect)
   r <- nrow(effects$effect)
   places <- as.vector(outer(which, r * (seq_len(k) - 1), "+"))
-  cov <- array(effect_cov(object, free)[places, places], c(length(which), k, length(which), k))
+  cov <- array(effect_cov(object)[places, places], c(length(which), k, length(which), k))
   even <- diag(k) - 1 / k
   spread <- function(w) {
     one <- array(w %*% matrix(cov, length(which)), c(k, length(which), k))
@@ -133,8 +133,8 @@ effect_moves <- function(object, p = 0.9) {
   if (is.null(effects) || k == 2 || !any(effects$count[-1] > 0)) return(NULL)
   gap <- log(p * (k - 1) / (1 - p)) / effects$scale[["slope"]]
   x <- t(effect_features(effects, gap * (diag(k) - 1 / k)))
-  which <- unlist(lapply(effect_blocks[-1], function(block) effect_rows(effects, block)))
-  effect_combine(object, which, `colnames<-`(x[which, , drop = FALSE], object$classes), free = FALSE)
+  which <- unlist(lapply(c("matrix", "softmax"), function(block) effect_rows(effects, block))) # powers are the class's own
+  effect_combine(object, which, `colnames<-`(x[which, , drop = FALSE], object$classes))
 }
 
 #' What each block is worth, in nats, at the variances that were learned: the Savage-Dickey ratio

@@ -50,8 +50,8 @@ own_rows <- function(object, data) {
   seen <- .Call(C_own_rows, probs, scores, new$scan$max, labels, w / sum(w), object$input == "logits")
   loss <- stats::setNames(seen$loss, c("before", "after"))
   loss[!is.finite(loss)] <- NA
-  right <- function(x) sum(w[scan_rows(x, data$threads)$arg == labels]) / sum(w)
-  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss, accuracy = c(before = right(scores), after = right(probs)))
+  right <- function(scan) sum(w[scan$arg == labels]) / sum(w)
+  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))))
 }
 
 say_loss <- function(object) {

@@ -198,12 +198,12 @@ cut_common <- function(x) {
 
 #' Panel titles that fit when `columns` panels stand side by side: on up to three lines, then shortened
 #' @noRd
-short_labels <- function(columns, base_size = 9) {
-  most <- title_letters(columns, base_size)
+short_labels <- function(columns) {
+  most <- title_letters(columns)
   ggplot2::as_labeller(function(x) wrap_title(x, most))
 }
 
-title_letters <- function(columns, base_size) max(8, floor(48 / columns))
+title_letters <- function(columns) max(8, floor(48 / columns))
 
 wrap_title <- function(x, most, lines = 3) {
   wrapped <- vapply(as.character(x), function(title) paste(strwrap(title, most + 1), collapse = "\n"), "")

@@ -113,11 +113,11 @@ share_layer <- function(rows, length, pen) {
 
 diagram_facets <- function(plan, base_size) {
   by <- if (plan$by_class) vars(.data$class) else if (plan$panels > 1) vars(.data$forecast)
-  labeller <- short_labels(plan$columns, base_size)
+  labeller <- short_labels(plan$columns)
   # With one forecast the titles have room for the rows of the class.
   if (plan$by_class && !plan$both && !is.null(plan$sizes)) {
     labeller <- ggplot2::as_labeller(function(x) wrap_title(paste0(x, ", ", say_number(round(plan$sizes[x])), " rows"),
-      title_letters(plan$columns, base_size)))
+      title_letters(plan$columns)))
   }
   if (plan$histogram) {
     square_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free",

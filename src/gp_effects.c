@@ -69,10 +69,7 @@ static void first_softmax(const gpc_gp_data *data, double slope, double *pi) {
 
 static double node_step(const gpc_gp_data *data, const gpc_effects_settings *s,
                         const gpc_hyper *hyper) {
-  double weight = 0.0;
-  for (size_t i = 0; i < data->n; i++)
-    weight += gpc_gp_weight(data, i);
-  const double needed = MARGIN * pow(570.0 * hyper->s2 * weight, 1.0 / 12.0);
+  const double needed = MARGIN * pow(570.0 * hyper->s2 * gpc_gp_total(data), 1.0 / 12.0);
   const double per_l = fmin(fmax(needed, FEWEST_PER_L), NODES_PER_L);
   return s->l_free ? fmin(hyper->l / per_l,
                           fmax(hyper->l / NODES_PER_L, s->l_low / FEWEST_PER_L))

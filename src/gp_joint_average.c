@@ -194,6 +194,8 @@ static gpc_status open_tau(looking *t) {
   const gpc_joint *joint = t->joint;
   gpc_joint_reduced *reduced = &t->reduced[0];
   gpc_joint_point scaled = t->at[0];
+  gpc_joint wide = *joint;
+  wide.tau_sd = fmax(TAU_SD, joint->tau_sd);
   double total = 0.0, square = 0.0, top = NAN;
   for (double u = TAU_FIRST; u < TAU_LAST; u += TAU_STEP) {
     double value;
@@ -204,8 +206,6 @@ static gpc_status open_tau(looking *t) {
       status = gpc_joint_reduced_solve(reduced, 0, &t->room, &t->point, &value);
     if (status != GPC_OK)
       return status;
-    gpc_joint wide = *joint;
-    wide.tau_sd = fmax(TAU_SD, joint->tau_sd);
     value += gpc_joint_hyperprior(&wide, scaled.tau, NULL) -
              gpc_joint_hyperprior(joint, scaled.tau, NULL);
     top = isnan(top) ? value : top;

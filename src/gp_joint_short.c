@@ -11,6 +11,7 @@
 #include "gp_joint_table.h"
 #include "linalg.h"
 #include "simd.h"
+#include "softmax.h"
 
 #include <float.h>
 #include <math.h>
@@ -151,7 +152,6 @@ static void read_rows(predictor *t, size_t first, size_t rows) {
 static void read_row(predictor *t, size_t first, size_t i) {
   const size_t k = t->k, x = t->x;
   const double *shift = t->shift + t->rank * k * i;
-  double top = -INFINITY, sum = 0.0;
   memcpy(t->f, t->phi + k * i, k * sizeof(double));
   for (size_t j = 0; j < k; j++) {
     const double z = t->z[j] = gpc_gp_score(t->data, first + i, j);
@@ -164,12 +164,7 @@ static void read_row(predictor *t, size_t first, size_t i) {
     t->out[j] = t->open[j + (k + 1) * i] + t->at[x + 1];
   }
   gpc_prior_add_mu(&t->fit->process.prior, k, t->z, t->f);
-  for (size_t j = 0; j < k; j++)
-    top = fmax(top, t->f[j]);
-  for (size_t j = 0; j < k; j++)
-    sum += t->s[j] = exp(t->f[j] - top);
-  for (size_t j = 0; j < k; j++)
-    t->s[j] /= sum;
+  gpc_softmax_row(k, 1.0, t->f, t->s);
 }
 
 /* D of eq. (24) and C s; returns s'C s. */

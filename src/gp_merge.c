@@ -1,7 +1,7 @@
 /* gp_merge.c: see gp_merge.h. Agglomeration by nearest neighbours, which every row of the working set knows. Rows come
  * in by portions, so that the cost grows with n and not with its square. */
 #include "gp_merge.h"
-#include "fastexp.h"
+#include "softmax.h"
 
 #include <math.h>
 
@@ -34,7 +34,8 @@ static double pair_loss(const merging *m, size_t a, size_t b) {
   return u * v / (u + v) * fmax(square - sum * sum, 0.0);
 }
 
-static void find_near(merging *m, size_t a) {
+/* The nearest row of a; with `tell` also for those that a is the nearest of. */
+static void find_near(merging *m, size_t a, int tell) {
   m->near[a] = -1;
   m->loss[a] = INFINITY;
   for (size_t i = 0; i < m->count; i++) {
@@ -46,27 +47,15 @@ static void find_near(merging *m, size_t a) {
       m->loss[a] = loss;
       m->near[a] = (int)b;
     }
-  }
-}
-
-/* A row comes into the set: its nearest, and those that it is the nearest of. */
-static void enter(merging *m, size_t a) {
-  m->near[a] = -1;
-  m->loss[a] = INFINITY;
-  for (size_t i = 0; i < m->count; i++) {
-    const size_t b = (size_t)m->set[i];
-    if (m->cell[b] != m->cell[a])
-      continue;
-    const double loss = pair_loss(m, a, b);
-    if (loss < m->loss[a]) {
-      m->loss[a] = loss;
-      m->near[a] = (int)b;
-    }
-    if (loss < m->loss[b]) {
+    if (tell && loss < m->loss[b]) {
       m->loss[b] = loss;
       m->near[b] = (int)a;
     }
   }
+}
+
+static void enter(merging *m, size_t a) {
+  find_near(m, a, 1);
   m->set[m->count++] = (int)a;
 }
 
@@ -92,20 +81,16 @@ static void join(merging *m, size_t a, size_t b, int *into) {
   for (size_t i = 0; i < m->count; i++) {
     const size_t c = (size_t)m->set[i];
     if (m->near[c] == (int)a || m->near[c] == (int)b)
-      find_near(m, c); /* a is not in the set now, it comes in next */
+      find_near(m, c, 0); /* a is not in the set now, it comes in next */
   }
   enter(m, a);
 }
 
 static void set_softmax(merging *m, size_t a, size_t label) {
-  const double *f = m->f + m->k * a;
-  double *p = m->p + m->k * a, top = -INFINITY, total = 0.0;
+  double *p = m->p + m->k * a;
+  gpc_softmax_row(m->k, HALF, m->f + m->k * a, p);
   for (size_t j = 0; j < m->k; j++)
-    top = fmax(top, f[j]);
-  for (size_t j = 0; j < m->k; j++)
-    total += p[j] = gpc_exp(HALF * (f[j] - top));
-  for (size_t j = 0; j < m->k; j++)
-    p[j] *= (1.0 - OWN) / total;
+    p[j] *= 1.0 - OWN;
   p[label] += OWN;
 }
 

@@ -1,0 +1,86 @@
+/* gp_effects_finish.c: what is made of the optimum of a fit of class effects
+ * (gp_effects_fitting.h): covariance, mixture over the hyperparameters, frozen rows. */
+#include "class_powers.h"
+#include "gp_effects_fitting.h"
+#include "gp_stream.h"
+
+#include <string.h>
+
+#define MOST_AVERAGED                                                                    \
+  200 /* effects: with more, their covariance is not to be kept twice */
+
+/* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
+static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
+  const gpc_effects_settings *s = f->settings;
+  const gpc_joint_average_settings how = {.s2_free = s->s2_free,
+                                          .l_free = s->l_free,
+                                          .width = s->width,
+                                          .l_low = s->l_low,
+                                          .l_high = s->l_high,
+                                          .slope = s->slope,
+                                          .poll = s->poll,
+                                          .poll_data = s->poll_data};
+  if (!s->integrate || (!s->s2_free && !s->l_free) || f->joint.e > MOST_AVERAGED)
+    return;
+  gpc_joint fine = f->joint;
+  fine.nodes = gpc_ruler_nodes(f->ruler, s->l_low / GPC_EFFECTS_FEWEST_PER_L);
+  if (!fine.nodes || fine.nodes->g < f->joint.nodes->g)
+    fine.nodes = f->joint.nodes;
+  result->averaged =
+      gpc_joint_average(&fine, &how, &f->here, f->pass.pi, &result->passes_average,
+                        &result->mixture) == GPC_OK;
+}
+
+/* Joint covariance of (m, slope, e) at the optimum, with a prior for the slope as wide as
+ * temperature scaling's. */
+static gpc_status joint_covariance(gpc_effects_fitting *f, gpc_effects_result *result) {
+  const gpc_joint *joint = &f->joint;
+  const size_t size = result->m + result->slopes + joint->e;
+  double *work = gpc_get_doubles(joint->memory, size * size);
+  result->cov = gpc_get_doubles(joint->memory, size * size);
+  return gpc_joint_covariance(joint, &f->here, &f->pass, f->settings->slope, work,
+                              result->cov);
+}
+
+/* All rows, old and new, as result->site. */
+static gpc_status freeze(gpc_effects_fitting *f, const gpc_site *process,
+                         const gpc_gp_range *range, gpc_effects_result *result) {
+  double z[GPC_SITE_MOST];
+  if (!f->settings->freeze || f->joint.e > GPC_SITE_EFFECTS)
+    return GPC_OK;
+  const size_t p = gpc_site_knots(process, range, z);
+  if (f->stale) { /* the softmaxes are those of another point */
+    const gpc_status status = gpc_joint_visit(&f->joint, &f->here, &f->pass);
+    result->passes++;
+    if (status != GPC_OK)
+      return status;
+  }
+  return gpc_joint_site_freeze(&f->joint, &f->here, &f->pass, p, z, &result->site);
+}
+
+gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor,
+                              const gpc_gp_range *range, gpc_effects_result *result) {
+  const gpc_status frozen = freeze(f, visitor->site, range, result);
+  if (frozen != GPC_OK)
+    return frozen;
+  const gpc_features *features = &f->joint.features;
+  result->features = *features;
+  result->at = f->here.at;
+  memcpy(result->tau, f->here.tau, sizeof result->tau);
+  result->effect = f->here.effect;
+  result->elbo = f->here.elbo;
+  result->kept = f->here.has_effects;
+  result->m = f->joint.m;
+  result->slopes = f->joint.slope_free ? 1 : 0;
+  if (!result->kept)
+    return GPC_OK;
+  const gpc_status status = joint_covariance(f, result);
+  if (status != GPC_OK)
+    return status;
+  average(f, result);
+  const size_t size = result->m + result->slopes + f->joint.e;
+  gpc_powers_collapse(features, size, result->effect, result->cov);
+  if (result->averaged)
+    gpc_powers_collapse(features, size, result->mixture.effect, result->mixture.cov);
+  return GPC_OK;
+}

@@ -89,7 +89,7 @@ class_maps <- function(object, p) UseMethod("class_maps")
 class_maps.default <- function(object, p) {
   stop_input("object", paste0("of class ", class(object)[1], " has no calibration map for ",
     length(object$classes), " classes"),
-    "What it makes of a probability depends on the whole row; see latent() for its shared map.")
+    "What it makes of a probability depends on the whole row; autoplot() draws its shared map, and latent() gives its values.")
 }
 
 #' @export
@@ -112,15 +112,16 @@ say_examples <- function(object) {
     # 0.9998 is not 1.00
     ifelse(x > 0.995 & x < 1, format(1 - signif(1 - x, 2), digits = 12, trim = TRUE), formatC(x, digits = 3, format = "g", flag = "#"))
   }
-  join <- function(y) paste0("a probability of ", paste(example_points, "becomes", y, collapse = ", "))
+  at <- if (isTRUE(object$votes)) c(0, 1) else example_points
+  join <- function(y) paste0("a probability of ", paste(at, "becomes", y, collapse = ", "))
   if (k == 2) {
     # By quadrature or a formula, without random numbers.
-    y <- unname(within_range(predict(object, as_pair(object, example_points)))[, 2])
+    y <- unname(within_range(predict(object, as_pair(object, at)))[, 2])
     return(paste0("class \"", object$classes[2], "\": ", join(say(y))))
   }
-  maps <- tryCatch(class_maps(object, example_points), gpcalib_error_input = function(e) NULL)
+  maps <- tryCatch(class_maps(object, at), gpcalib_error_input = function(e) NULL)
   if (is.null(maps)) return(NULL)
-  y <- matrix(maps$calibrated, length(example_points))
+  y <- matrix(maps$calibrated, length(at))
   low <- apply(y, 1, min)
   high <- apply(y, 1, max)
   paste0(join(paste(say(low), "to", say(high))), ", depending on the class")

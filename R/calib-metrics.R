@@ -203,6 +203,9 @@ maximum_spec <- function(spec) {
 }
 
 check_level <- function(x, arg = "conf_level") {
+  if (is.numeric(x) && isTRUE(x > 1 & x < 100)) {
+    stop_input(arg, "must lie strictly between 0 and 1", paste0(say_given(x), " Write ", x / 100, " for ", x, " %."))
+  }
   x <- check_number(x, arg, 0, 1)
   if (x == 0 || x == 1) {
     stop_input(arg, "must lie strictly between 0 and 1", say_given(x))

@@ -169,9 +169,9 @@ temperature_floor <- function(object) {
 describe.calib_temperature <- function(object) {
   t <- object$temperature
   lines <- paste("temperature", format(t, digits = 4))
-  if (is.finite(object$std_error)) {
+  if (is.finite(object$std_error) && !isTRUE(object$votes)) {
     verdict <- if (length(object$classes) == 2 && !is.null(object[["off"]])) {
-      "says nothing about confidence while the class is miscalibrated on average" # it has to make up for a shift
+      "not a measure of overconfidence here, since the class is miscalibrated on average" # it has to make up for a shift
     } else if (abs(log(t)) < 2 * object$std_error / t) {
       "no clear over- or underconfidence"
     } else if (t > 1) {

@@ -20,9 +20,17 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
   object[["off"]] <- own$off
   object[["row_loss"]] <- own$loss
   object[["row_accuracy"]] <- own$accuracy
+  if (only_votes(data)) object[["votes"]] <- TRUE
   object$format <- object_format
   if (method == "gp") warn_changed(object, data)
   object
+}
+
+#' Are the scores predicted classes, 0 and 1 only? The first row answers for most data
+#' @noRd
+only_votes <- function(data) {
+  vote <- function(x) all(x == 0 | x == 1)
+  data$input == "probs" && vote(data$scores[1, ]) && vote(data$scores)
 }
 
 #' Class frequencies of the calibration rows, by weight
@@ -207,7 +215,7 @@ print.calibrator <- function(x, ...) {
   cat("<", class(x)[1], "> ", about$title, "\n", sep = "")
   cat("  ", length(x$classes), " classes, ", format(x$n, big.mark = ","), " calibration rows of ",
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
-  cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines, say_updated(x)), "\n"), sep = "")
+  cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines, say_votes(x), say_updated(x)), "\n"), sep = "")
   if (!is.null(x[["auto"]])) cat("  ", say_auto(x), "\n", sep = "")
   if (!x$converged) cat("  not converged\n")
   if (!is.null(x[["off"]])) cat(paste0("  ", say_off(x), "\n"), sep = "")
@@ -217,9 +225,16 @@ print.calibrator <- function(x, ...) {
 #' The line on probabilities that were raised, or NULL
 #' @noRd
 say_floor <- function(object) {
-  if (is.null(object$floor)) return(NULL)
+  if (is.null(object$floor) || isTRUE(object$votes)) return(NULL)
   floor <- format(object$floor, digits = 2)
   paste0("probabilities below ", floor, " are treated as ", floor)
+}
+
+#' What a user can do whose scores are predicted classes
+#' @noRd
+say_votes <- function(object) {
+  if (!isTRUE(object$votes) || object$method == "none") return(NULL)
+  "the scores are only 0 and 1, that is, predicted classes; probabilities or decision values, if the classifier has them, tell more"
 }
 
 #' @rdname calibrator

@@ -64,7 +64,11 @@ check_labels <- function(labels, n, k, columns, arg) {
   }
   if (length(labels) != n) {
     stop_input("labels", paste0("has ", say_count(length(labels), "value"), " but `", arg, "` has ",
-      say_count(n, "row")), "Give one label per row.")
+      say_count(n, "row")), if (length(labels) == k && k > n) {
+      paste0("Rows are cases and columns are classes; t(", arg, ") exchanges them.")
+    } else {
+      "Give one label per row."
+    })
   }
   if (anyNA(labels)) {
     bad <- which(is.na(labels))

@@ -27,7 +27,9 @@ as_score_matrix <- function(x, arg) {
     stop_input(arg, "must be a numeric matrix, data frame or vector",
       paste0("It is ", if (is.character(x) && !is.null(dim(x))) "a character matrix." else {
         sub("^It is ", "", say_given(x))
-      }, " Give one row per case and one column per class."))
+      }, if (is.factor(x) && arg %in% c("scores", "probs")) paste0(" Labels come second: are `", arg, "` and `labels` exchanged?") else {
+        " Give one row per case and one column per class."
+      }))
   }
   if (length(dim(x)) < 2) {
     x <- matrix(x, ncol = 1, dimnames = if (!is.null(names(x))) list(names(x), NULL))

@@ -9,11 +9,22 @@
 check_dots_empty <- function(...) {
   if (...length() == 0) return()
   name <- ...names()[1] # not evaluated: it may be a column's name
-  stop_input("...", if (is.null(name) || is_gap(name)) {
-    "must be empty"
-  } else {
-    paste0("has an unknown argument, ", name)
-  }, "Check the spelling of the arguments.")
+  if (is.null(name) || is_gap(name)) stop_input("...", "must be empty", "Name the arguments.")
+  near <- near_name(name, names(formals(sys.function(-1))))
+  stop_input("...", paste0("has an unknown argument, ", name),
+    if (length(near)) paste0("Did you mean ", near, "?") else "Check the spelling of the arguments.")
+}
+
+#' The name that a misspelt one stands for, if one is near enough: two letters off, or its beginning
+#' @noRd
+near_name <- function(name, known) {
+  known <- setdiff(known, "...")
+  if (is.na(name) || !length(known)) return(NULL)
+  begins <- known[startsWith(known, name)]
+  if (length(begins) == 1) return(begins)
+  off <- as.vector(utils::adist(name, known, ignore.case = TRUE))
+  near <- known[off == min(off, 3) & off <= min(2, nchar(name) / 3)]
+  if (length(near) == 1) near
 }
 
 check_number <- function(x, arg, lower = -Inf, upper = Inf) {

@@ -70,15 +70,15 @@ describe.calib_gp <- function(object) {
 say_order_kept <- function(object) {
   effects <- object$class_effects != "none"
   if (effects && length(object$classes) == 2) return(NULL)
-  if (object$monotone) return(" (class_effects = \"none\" prevents that)")
-  paste0(" (monotone = TRUE prevents that", if (effects) ", and by default shifts no class", ")")
+  if (object$monotone) return(" (class_effects = \"none\" keeps it)")
+  " (monotone = TRUE keeps it)"
 }
 
 #' Were the scores over- or underconfident? By the temperature that the calibration rows ask for
 #' @noRd
 say_confidence <- function(object) {
   t <- object$scores_seen$temperature
-  if (is.null(t) || !is.finite(t)) return(NULL)
+  if (is.null(t) || !is.finite(t) || isTRUE(object$votes)) return(NULL) # of votes it follows from the floor
   # a temperature that has to make up for a shift of one of two classes says nothing about confidence
   if (length(object$classes) == 2 && isTRUE(c(object$effects$worth, object$offsets$worth) >= 1)) return(NULL)
   error <- object$scores_seen$temperature_error
@@ -155,7 +155,7 @@ print.summary.calib_gp <- function(x, ...) {
     cat("  increasing: its mean keeps the order of the classes in every row\n")
   } else {
     cat("  not increasing everywhere: ", fit$changed, " of ", fit$n,
-      " calibration rows change their most likely class (monotone = TRUE prevents that)\n", sep = "")
+      " calibration rows change their most likely class (monotone = TRUE keeps it)\n", sep = "")
   }
   away <- x$departure
   clear <- abs(away$departure) > 2 * away$sd

@@ -33,7 +33,7 @@ merge.calibrator <- function(x, y, ...) {
   x$prior <- as.double(counts / sum(counts))
   x$n <- add_count(x$n, y$n)
   x$seen_weight <- sum(weight)
-  x[c("off", "row_loss", "row_accuracy", "auto")] <- list(NULL)
+  x[c("off", "row_loss", "row_accuracy", "votes", "auto")] <- list(NULL)
   x
 }
 

@@ -79,7 +79,16 @@ validation_outside <- function(x) {
 #' What can be done about it
 #' @noRd
 say_recalibrate <- function(several) {
-  paste0("Calibration on rows of this population (calib_gp(), ", if (several) "calib_vector(), ", "calib_platt(), calib_beta()) can correct that.")
+  paste0("If they have not been calibrated on rows of this population, ", shifting_methods(if (several) 3 else 2, "or"),
+    " can correct that; if they have, more rows may.")
+}
+
+#' Two digits, more where these would say 1
+#' @noRd
+say_ratio <- function(x) {
+  digits <- 2
+  while (as.numeric(format(x, digits = digits)) == 1 && digits < 6) digits <- digits + 1
+  format(x, digits = digits)
 }
 
 #' What the numbers of one part say in words
@@ -98,7 +107,7 @@ validation_verdict <- function(x) {
   said <- c(
     if (is_out("O:E")) {
       paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",
-        format(ratio$estimate, digits = 2), " events were observed for each one expected.")
+        say_ratio(ratio$estimate), " events were observed for each one expected.")
     },
     if (is_out("slope")) {
       paste0(if (is_out("O:E")) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",

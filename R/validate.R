@@ -229,8 +229,13 @@ warn_validation <- function(parts) {
   }
   limited <- sum(vapply(parts, function(part) as.double(part$limited), 0))
   if (limited) {
-    warn_gpcalib("limited", paste0(limited, " probabilities are 0 or 1, whose log-odds are infinite. For intercept, slope ",
-      "and curve they are replaced by the most extreme other probabilities."))
+    all_limited <- limited == sum(vapply(parts, function(part) as.double(part$n), 0))
+    warn_gpcalib("limited", if (all_limited) {
+      "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
+    } else {
+      paste0(limited, " probabilities are 0 or 1, whose log-odds are infinite. For intercept, slope ",
+        "and curve they are replaced by the most extreme other probabilities.")
+    })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)
   if (length(apart)) {

@@ -95,8 +95,8 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
   clear[is.na(clear)] <- FALSE
   table$verdict <- factor(ifelse(!clear, "not clear", ifelse(table$difference < 0, "better", "worse")),
     levels = c("better", "not clear", "worse"))
-  title <- if (is.null(against)) "difference of the mean scores" else {
-    paste("mean score minus that of", shorten(against, 24))
+  title <- if (is.null(against)) "Difference of the mean scores" else {
+    paste("Mean score minus that of", shorten(against, 24))
   }
   whiskers <- table[is.finite(table$conf.low), , drop = FALSE]
   ggplot(table, aes(x = .data$difference, y = .data$pair, colour = .data$verdict, shape = .data$verdict)) +
@@ -118,7 +118,7 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
       }, base_size = base_size)) +
     picture_theme(base_size) +
     ggplot2::theme(legend.position = "top", legend.justification = if (base_size < 8) "right" else "left",
-      axis.text.y = element_text(size = rel(if (nlevels(table$pair) > 12 && base_size < 8) 0.6 else 1)),
+      axis.text.y = element_text(size = rel(if (nlevels(table$pair) > 12 && base_size < 8) 0.6 else if (nlevels(table$pair) > 20) 0.65 else 0.9)),
       panel.grid.major.y = ggplot2::element_blank())
 }
 

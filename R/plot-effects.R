@@ -76,8 +76,9 @@ plot_moves <- function(object, ..., base_size = 9) {
     }) +
     # Without colour both ends are as dark: a stroke in every cell that is lowered tells them apart.
     (if (any(rows$estimate < -0.1 * most)) {
-      ggplot2::geom_text(aes(label = "-"), data = rows[rows$estimate < -0.1 * most & !(numbers & paste(rows$class, rows$said) %in%
-        paste(named$class, named$said)), ], size = text_size(base_size, min(1, 9 / k)), colour = "grey25")
+      ggplot2::geom_segment(aes(x = as.numeric(.data$said) - 0.25, xend = as.numeric(.data$said) + 0.25, yend = .data$class),
+        data = rows[rows$estimate < -0.1 * most & !(numbers & paste(rows$class, rows$said) %in% paste(named$class, named$said)), ],
+        linewidth = base_size / 40, colour = "grey25")
     }) +
     ggplot2::scale_fill_gradient2(low = ink[2], mid = "grey97", high = ink[1], limits = c(-most, most),
       n.breaks = if (base_size < 8) 3 else 5, labels = say_plain) +

@@ -349,7 +349,7 @@ latent_axis <- function(plan) {
   if (!length(plan$gps)) return("Score (logit or log-probability)")
   first <- plan$gps[[1]]
   unit <- if (first$input == "probs") "log-probability" else "logit"
-  if (first$center) paste("Centred", unit) else paste0(toupper(substr(unit, 1, 1)), substring(unit, 2))
+  if (first$center) paste0("Centred ", unit, if (length(first$classes) == 2) " (half the log-odds)") else paste0(toupper(substr(unit, 1, 1)), substring(unit, 2))
 }
 
 latent_caption <- function(plan, level, histogram, points) {
@@ -363,9 +363,13 @@ latent_caption <- function(plan, level, histogram, points) {
       paste0("Band: ", say_level(level), " posterior interval. ")
     },
     if (points) "Circles: inducing inputs. ",
-    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences count: every map is shifted to the same mean over the scores.",
+    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences matter, so that all lines are shifted to the same mean.",
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
-      " Effects of single classes are not drawn."
+      if (length(first$classes) == 2) {
+        " What shifts one class against the other is not drawn here, but by plot_map()."
+      } else {
+        " Effects of single classes are not drawn."
+      }
     },
     if (some) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",

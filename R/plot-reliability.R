@@ -79,6 +79,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
                              base_size = 9) {
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  if (is.factor(x)) stop_input("x", "must be probabilities", "It is a factor. Labels come second: are `x` and `labels` exchanged?")
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
   dots <- list(...)
   known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes", "truth", "estimate"))
@@ -86,7 +87,8 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
   if (length(bad)) {
     stop_input("...", paste0("has arguments that reliability_table() does not know",
       if (any(nzchar(bad))) paste0(": ", paste(bad[nzchar(bad)], collapse = ", "))),
-      paste0("It takes ", paste(known, collapse = ", "), ", by name."))
+      paste0(if (length(near <- near_name(bad[nzchar(bad)][1], known))) paste0("Did you mean ", near, "? "),
+        "It takes ", paste(known, collapse = ", "), ", by name."))
   }
   # Labels, and what else there is one of for each row, may differ between forecasts.
   each <- c(list(labels = labels), dots[intersect(names(dots), c("weights", "by", "groups"))])

@@ -10,7 +10,7 @@
 #'   line at zero stands for the reference.
 #' @param metrics,data Names of the metrics and data sets to show; `NULL` for all.
 #' @param std_error Which standard error to draw; see [summary.calib_study()].
-#' @param base_size Size of the text, in points.
+#' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Not used.
 #' @return A ggplot object. Add `ggplot2::scale_x_log10()` when one method is far off the others.
 #'   `plot()` prints it.
@@ -22,7 +22,7 @@
 #' autoplot(study, reference = "temperature")
 #' @export
 autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data = NULL,
-                                 std_error = c("rows", "splits", "corrected"), base_size = 11, ...) {
+                                 std_error = c("rows", "splits", "corrected"), base_size = 9, ...) {
   check_dots_empty(...)
   base_size <- check_number(base_size, "base_size", 1, 100)
   object <- keep_levels(keep_levels(object, "metric", metrics, "metrics"), "data", data, "data")
@@ -188,7 +188,7 @@ study_facets <- function(means, base_size) {
   most <- max(8, floor((if (base_size < 8) 46 else 80) / columns))
   # One title for both, on two lines where one would be too long.
   titles <- function(labels) {
-    metric <- say_metric(labels$metric)
+    metric <- say_metric(labels$metric, begin = !sets)
     list(if (!sets) wrap_title(metric, most, 2) else {
       set <- wrap_title(labels$data, most, 1)
       one_line <- all(nchar(set) + nchar(metric) + 2 <= most)
@@ -204,23 +204,29 @@ study_panel_columns <- function(means) {
   if (sets > 1 && metrics > 1) metrics else ggplot2::wrap_dims(max(sets, metrics))[2]
 }
 
-#' Names of metrics as words
+#' Names of metrics as words; those of the package as a title or, with `begin = FALSE`, as in a sentence
 #' @noRd
-say_metric <- function(x) gsub("_", " ", as.character(x), fixed = TRUE)
+say_metric <- function(x, begin = TRUE) {
+  own <- x %in% getNamespaceExports(topenv())
+  words <- sub("^brier", "Brier", gsub("_", " ", as.character(x), fixed = TRUE))
+  words <- ifelse(own, gsub("\\b(ece|mce|rps)\\b", "\\U\\1", words, perl = TRUE), words)
+  ifelse(own & begin, paste0(toupper(substr(words, 1, 1)), substring(words, 2)), words)
+}
 
 study_labels <- function(means, object, reference, lost, base_size) {
   metrics <- levels(droplevels(means$metric))
-  what <- if (length(metrics) == 1) say_metric(metrics) else "value of the metric"
+  what <- if (length(metrics) == 1) say_metric(metrics) else "Value of the metric"
   higher <- attr(object, "higher")[metrics]
   target <- attr(object, "target")[metrics]
-  way <- say_directions(higher, target)
+  said <- say_metric(metrics, begin = FALSE)
+  way <- say_directions(stats::setNames(higher, said), target)
   # Left of the reference is better where smaller is.
   side <- if (!is.null(reference) && all(is.na(target))) {
     side <- ifelse(higher, "right", "left")
     if (length(unique(side)) == 1) {
       paste0("Better than ", reference, ": ", side[1], " of 0.")
     } else {
-      paste0("Better than ", reference, ": left of 0, for ", paste(metrics[side == "right"], collapse = ", "), " right.")
+      paste0("Better than ", reference, ": left of 0, for ", paste(said[side == "right"], collapse = ", "), " right.")
     }
   } else {
     paste0(toupper(substr(way, 1, 1)), substring(way, 2), ".")
@@ -230,7 +236,7 @@ study_labels <- function(means, object, reference, lost, base_size) {
     title = if (is.null(reference)) "Calibrators compared" else {
       paste0("Differences to \"", reference, "\" in the same split")
     },
-    x = if (is.null(reference)) what else paste("difference in", what), y = NULL,
+    x = if (is.null(reference)) what else paste("Difference in", if (length(metrics) == 1) said else "the metric"), y = NULL,
     caption = wrap_words("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ", side,
       if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale the others could not be told apart.",
       if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),

@@ -32,6 +32,7 @@ ggplot_build.gpcalib_picture <- function(plot, ...) {
 
 #' @export
 ggplot_gtable.gpcalib_built <- function(data) {
+  say_small(data$plot$theme$text$size)
   table <- NextMethod()
   words <- attr(data$plot$labels$caption, "words")
   if (is.null(words) || !nzchar(words) || !"caption" %in% table$layout$name) return(table)
@@ -41,6 +42,21 @@ ggplot_gtable.gpcalib_built <- function(data) {
   class(table) <- c("gpcalib_table", class(table))
   table
 }
+
+small_picture <- 3.75 # inches: with the usual text, captions take half of a narrower picture, and legends do not fit
+
+#' What to do about text that is too large for the device that is open
+#' @noRd
+say_small <- function(base_size) {
+  if (grDevices::dev.cur() == 1 || !is.numeric(base_size) || base_size < 8) return(invisible())
+  size <- grDevices::dev.size("in")
+  if (size[1] >= small_picture) return(invisible())
+  message(small_message(paste0("A picture of ", paste(format(size, digits = 2, trim = TRUE), collapse = " x "),
+    " inches has little room for text of size ", base_size, ": give base_size = 7 to the function that draws it.\n"),
+    class = "gpcalib_message_small"))
+}
+
+small_message <- function(text, class) structure(class = c(class, "gpcalib_message", "message", "condition"), list(message = text, call = NULL))
 
 #' Grid calls this where the picture is about to be drawn: the width of the viewport is that of the picture
 #'

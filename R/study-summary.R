@@ -159,6 +159,13 @@ count_problems <- function(study) {
   )
 }
 
+#' The first sentence of a message, or as many whole words of it as `most` letters hold
+#' @noRd
+first_words <- function(x, most) {
+  x <- sub("(?<=[a-z)])[.] .*$", ".", x, perl = TRUE)
+  if (nchar(x) <= most) x else paste(strwrap(x, most - 3)[1], "...")
+}
+
 #' Which methods warned, and the most common warning
 #' @noRd
 common_warnings <- function(seen) {
@@ -169,7 +176,7 @@ common_warnings <- function(seen) {
   words <- gsub("[0-9][0-9.,]*", "#", seen$message) # the same warning about other numbers
   most <- names(which.max(table(words)))
   example <- seen$message[match(most, words)]
-  paste0(paste(names(by), by, collapse = ", "), "; most often: \"", shorten(example, 90), "\"")
+  paste0(paste(names(by), by, collapse = ", "), "; most often: \"", first_words(example, 90), "\"")
 }
 
 # Printing --------------------------------------------------------------------------------

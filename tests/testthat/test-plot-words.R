@@ -11,7 +11,7 @@ lines_at <- function(plot, width) {
     grDevices::dev.off()
     unlink(file)
   })
-  table <- ggplot2::ggplotGrob(plot)
+  table <- suppressMessages(ggplot2::ggplotGrob(plot), classes = "gpcalib_message_small") # narrow on purpose
   drawn <- grid::makeContext(table)
   caption <- drawn$grobs[[which(drawn$layout$name == "caption")]]
   list(text = strsplit(label_in(caption), "\n")[[1]], room = width - 1.5 * 9 / 72, # the margins of picture_theme(9)

@@ -120,7 +120,7 @@
 #'
 #' @inheritParams calib_temperature
 #' @param monotone Guarantee that, within a row, a class with a higher score never gets a lower probability? See below.
-#' @param mean The prior mean of g: see above.
+#' @param mean The prior mean of g: see the section on the model.
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
 #' @param floor Probabilities below this value are raised to it. `NULL`:

@@ -81,14 +81,14 @@ plot_moves <- function(object, ..., base_size = 9) {
         linewidth = base_size / 40, colour = "grey25")
     }) +
     ggplot2::scale_fill_gradient2(low = ink[2], mid = "grey97", high = ink[1], limits = c(-most, most),
-      n.breaks = if (base_size < 8) 3 else 5, labels = say_plain) +
+      breaks = inner_breaks(c(-most, most), 4), labels = say_plain) +
     ggplot2::scale_x_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
     labs(title = "What the matrix moves", x = "Class to which the scores give 90 %", y = "Class that is moved",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class is made more likely, orange with a stroke: less. Largest between two classes: ", paste0(shorten(named$class, 12), " for ", shorten(named$said, 12), " ",
-        named$label, collapse = ", "), say_move(named[1, ]), " Changes sum to zero over the classes.",
+      caption = wrap_words("Blue: the class is made more likely, orange with a stroke: less. Largest between two classes: ", paste(shorten(named$class, 12), "for", shorten(named$said, 12),
+        named$label, sep = "\u00a0", collapse = ", "), say_move(named[1, ]), " Changes sum to zero over the classes.",
         base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), plot.caption = element_text(hjust = 0.5), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),

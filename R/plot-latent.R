@@ -283,8 +283,8 @@ latent_limits <- function(curves, fits) {
   c(max(all[1], limits[1] - room), min(all[2], limits[2] + room))
 }
 
-inner_breaks <- function(limits) {
-  at <- pretty(limits, 5)
+inner_breaks <- function(limits, n = 5) {
+  at <- pretty(limits, n)
   at[at >= limits[1] & at <= limits[2]]
 }
 

@@ -74,8 +74,8 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
       base_size) +
     picture_theme(base_size) +
     theme(panel.spacing.x = unit(1.2, "lines"),
-      axis.text.y = element_text(size = rel(if (base_size < 8 && length(methods) > 6) 0.65 else 0.8)),
-      axis.text.x = element_text(size = rel(0.75)), strip.text = element_text(size = rel(0.75)))
+      axis.text.y = element_text(size = rel(if (base_size >= 8) 0.9 else if (length(methods) > 6) 0.65 else 0.8)),
+      axis.text.x = element_text(size = rel(if (base_size >= 8) 0.9 else 0.75)), strip.text = element_text(size = rel(if (base_size >= 8) 0.9 else 0.75)))
 }
 
 nothing <- 1e-8 # scale of a panel that holds words only

@@ -27,7 +27,9 @@ as_score_matrix <- function(x, arg) {
     stop_input(arg, "must be a numeric matrix, data frame or vector",
       paste0("It is ", if (is.character(x) && !is.null(dim(x))) "a character matrix." else {
         sub("^It is ", "", say_given(x))
-      }, if (is.factor(x) && arg %in% c("scores", "probs")) paste0(" Labels come second: are `", arg, "` and `labels` exchanged?") else {
+      }, if ((is.factor(x) || is.logical(x)) && arg %in% c("scores", "probs")) {
+        " Labels come second, and predicted classes are no scores: give probabilities or logits."
+      } else {
         " Give one row per case and one column per class."
       }))
   }
@@ -95,11 +97,24 @@ stop_not_probs <- function(scan, x, arg) {
   ))
 }
 
+#' Two whole numbers; most data have a third value among the first
+#' @noRd
+class_numbers <- function(x) {
+  two <- function(x) length(unique(x)) <= 2
+  two(utils::head(x, 100)) && two(x) && all(x == round(x)) && min(x) < max(x)
+}
+
 few_logits <- 10L # rows: with fewer it is no wonder if none is negative
 
 #' Scores taken for logits that look as if they were meant as probabilities
 #' @noRd
 warn_near_probs <- function(scan, x, arg) {
+  if (ncol(x) == 1 && nrow(x) >= few_logits && class_numbers(x)) {
+    values <- sort(unique(x))
+    warn_gpcalib("input", paste0("`", arg, "` are only ", values[1], " and ", values[2], ", which look like predicted classes: taken as ",
+      "log-odds. Give probabilities or decision values, or 0 and 1 for predicted classes."))
+    return()
+  }
   if (nrow(x) == 0 || scan$lowest < -probs_slack || scan$highest > 100.1) return()
   if (ncol(x) == 1) {
     # Log-odds that are never negative but often large are hardly log-odds.

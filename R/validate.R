@@ -240,7 +240,7 @@ warn_validation <- function(parts) {
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)
   if (length(apart)) {
     warn_gpcalib("separated", paste0("Recalibration slope and intercept are undefined (NaN)",
-      if (length(parts) > 1) paste0(" in ", length(apart), " parts"),
+      if (length(parts) > 1) paste0(" in ", say_count(length(apart), "part")),
       ": the probabilities are all equal, or separate the events from the others."))
   }
 }

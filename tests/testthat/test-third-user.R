@@ -46,8 +46,12 @@ test_that("slips of the pen get a hint", {
   expect_error(plot_reliability(p, votes$y, bin = 10), "does not know: bin. Did you mean bins\\?", class = input)
   expect_error(calib_validate(p, votes$y, conf_level = 95), "It is 95. Write 0.95 for 95 %.", class = input)
   for (swapped in list(quote(calib_gp(votes$y, p)), quote(ece(votes$y, p)), quote(calib_validate(votes$y, p)), quote(plot_reliability(votes$y, p)))) {
-    expect_error(eval(swapped), "Labels come second: are `[a-z]+` and `labels` exchanged\\?", class = input)
+    expect_error(eval(swapped), "Labels come second, and predicted classes are no", class = input)
   }
+  expect_error(calib_gp(votes$p == 1, votes$y), "predicted classes are no scores", class = input)
+  expect_warning(calib_platt(votes$p + 1, votes$y), "only 1 and 2, which look like predicted classes", class = "gpcalib_warning_input")
+  expect_warning(calib_platt(2 * votes$p - 1, votes$y), "only -1 and 1", class = "gpcalib_warning_input")
+  expect_no_warning(calib_platt(4 * votes$p - 1.5, votes$y))
   cal <- letters_nn$cal
   expect_error(calib_temperature(t(cal$scores), cal$labels), "Rows are cases and columns are classes; t\\(scores\\) exchanges them", class = input)
 })

@@ -227,7 +227,7 @@ print.calibrator <- function(x, ...) {
 say_floor <- function(object) {
   if (is.null(object$floor) || isTRUE(object$votes)) return(NULL)
   floor <- format(object$floor, digits = 2)
-  paste0("probabilities below ", floor, " are treated as ", floor)
+  paste0("probabilities below ", floor, " are treated as ", floor, if (is.null(object$call$floor)) ", since zeros occur")
 }
 
 #' What a user can do whose scores are predicted classes

@@ -32,26 +32,27 @@ measure <- function(p, y, type) {
 
 # What the reader sees, in numbers of this run: what was claimed, what happened, and the log loss of the default beside
 # the others.
+say <- function(...) cat("", strwrap(paste0(...), 100), sep = "\n")
 say_seen <- function(probs, y, name) {
   percent <- function(x) sprintf("%.0f %%", 100 * x)
   if (ncol(probs$none) == 2) {
     claimed <- vapply(probs, function(p) mean(p[, 2]), 0)
     happened <- mean(y == colnames(probs$none)[2])
-    cat("\nWhat you see: the mean forecast of rain is", paste0(percent(claimed[["none"]]), ", and it rains in"),
-      percent(happened), "of the cases.\n")
-    cat("Temperature scaling treats rain and dry alike, and forecasts",
-      paste0(percent(claimed[["temperature"]]), if (claimed[["temperature"]] > claimed[["none"]]) ", more than before.\n" else ".\n"))
-    cat("calib_gp() forecasts", paste0(percent(claimed[["gp"]]), ","), "because it found that the two classes are wrong in different ways.\nIn", paste0(name, "-reliability.png"),
-      "its points lie along the\ndiagonal; in", paste0(name, "-map.png"), "its map lies below one half where the forecast says one half.\n")
+    more <- claimed[["temperature"]] > claimed[["none"]]
+    say("What you see: the mean forecast of rain is ", percent(claimed[["none"]]), ", and it rains in ", percent(happened), " of the cases. ",
+      "Temperature scaling treats rain and dry alike, and forecasts ", percent(claimed[["temperature"]]), if (more) ", more than before", ". ",
+      "calib_gp() forecasts ", percent(claimed[["gp"]]), ", because it found that the two classes are wrong in different ways. In ", name,
+      "-reliability.png its points lie along the diagonal. In ", name, "-map.png its map lies below one half where the forecast says one half; ",
+      "without effects of the classes (GP, shared map) it cannot.")
   } else {
     claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)
     right <- vapply(probs, class_accuracy, 0, y)
-    cat("\nWhat you see: the mean confidence of the network is", percent(claimed[["none"]]), "and its accuracy", paste0(percent(right[["none"]]), "."),
-      "After calib_gp()\nthe mean confidence is", percent(claimed[["gp"]]), "and the accuracy", paste0(percent(right[["gp"]]), "."),
-      "In", paste0(name, "-reliability.png"), "the coloured boxes (the gaps) shrink from left to right.\n")
+    say("What you see: the mean confidence of the network is ", percent(claimed[["none"]]), " and its accuracy ", percent(right[["none"]]),
+      ". After calib_gp() the mean confidence is ", percent(claimed[["gp"]]), " and the accuracy ", percent(right[["gp"]]), ". In ", name,
+      "-reliability.png the coloured boxes (the gaps) shrink from left to right.")
   }
   loss <- sort(vapply(probs, function(p) suppressWarnings(log_loss(p, y)), 0))
-  cat("Log loss, lowest first:", paste(names(loss), format(loss, digits = 3, trim = TRUE), collapse = ", "), "\n")
+  say("Log loss, lowest first: ", paste(names(loss), format(loss, digits = 3, trim = TRUE), collapse = ", "))
 }
 
 rows <- list()

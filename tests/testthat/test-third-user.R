@@ -23,6 +23,13 @@ test_that("scores that are predicted classes are called that, and judged by what
   expect_null(update(calib_platt(votes$p, votes$y), c(0.2, 0.7), c("a", "b"))$votes)
 })
 
+test_that("print() says why small probabilities are raised, unless the user asked for it", {
+  p <- c(0, 0.3, 0.6, 0.2, 0.9, 0.7, 0.4, 0.8)
+  y <- rep(0:1, 4)
+  expect_output(print(calib_temperature(p, y)), "are treated as [0-9.e-]+, since zeros occur")
+  expect_output(print(calib_temperature(p, y, floor = 0.01)), "are treated as 0.01$")
+})
+
 test_that("a validation of predicted classes says that it needs probabilities", {
   expect_warning(calib_validate(votes$p, votes$y), "All probabilities are 0 or 1, that is, predicted classes.*give the probabilities",
     class = "gpcalib_warning_limited")

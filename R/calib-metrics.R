@@ -166,8 +166,13 @@ print.calib_metrics <- function(x, digits = 4, ...) {
     table[[name]] <- ifelse(is.na(values) & !is.nan(values), "", text)
   }
   print(table, row.names = FALSE, ...)
-  if ("calib_slope" %in% table$measure) {
-    cat("calib_slope is 1/temperature, without an intercept; Cox's slope is that of calib_validate()\n")
+  slope <- x$estimate[x$measure == "calib_slope"]
+  if (length(slope)) {
+    cat(if (all(is.na(slope) & !is.nan(slope))) {
+      "calib_slope cannot be computed from sums: it needs the rows"
+    } else {
+      "calib_slope is 1/temperature, without an intercept; Cox's slope is that of calib_validate()"
+    }, "\n", sep = "")
   }
   invisible(x)
 }

@@ -89,7 +89,7 @@ parameters.default <- function(object) {
 #'   [calib_gp()] see [predict.calib_gp()].
 #' @param newdata Scores of the same kind and the same classes as in fitting: a matrix, data
 #'   frame or, for two classes, a vector (see [gpcalib_input]). A data frame may hold other columns beside those
-#'   named after the classes (with or without `.pred_`). Required: calibrators keep no training data.
+#'   named after the classes (with or without `.pred_`). Required.
 #' @param type `"prob"` for probabilities, `"class"` for the most likely class, `"interval"` for probabilities with a
 #'   confidence interval for the calibration map:
 #'   [calib_temperature()] for any number of classes, [calib_platt()] and [calib_beta()] for two. It is computed by the
@@ -154,7 +154,7 @@ finish_interval <- function(parts, object, data) {
 prepare_newdata <- function(object, newdata, threads) {
   if (missing(newdata)) {
     stop_input("newdata", "is missing",
-      "Calibrators keep no training data: give the scores to calibrate.")
+      "Give the scores to calibrate.")
   }
   threads <- check_threads(threads)
   c(check_newdata(object, newdata, threads), threads = threads)

@@ -17,7 +17,7 @@
 #' The lower panel shows, on the same axis, histograms of the calibration scores: those of the true class of a row, and those of all other
 #' classes, each as shares. Where there are no scores the map returns to its prior mean.
 #'
-#' A fit keeps no calibration rows, but a histogram of their scores and a temperature. With more than
+#' For this picture a fit keeps a histogram of its scores and a temperature. With more than
 #' 200,000 scores the histogram of the other classes and the temperature are computed from a part of the rows, spread evenly
 #' over the data (the caption says how many); to draw the temperature of all rows, give it:
 #' `plot_latent(list(GP = fit, Temperature = calib_temperature(scores, labels)))`.

@@ -63,6 +63,12 @@ test_that("slips of the pen get a hint", {
   expect_error(calib_temperature(t(cal$scores), cal$labels), "Rows are cases and columns are classes; t\\(scores\\) exchanges them", class = input)
 })
 
+test_that("measures from sums say why the slope is missing, those from rows what it is", {
+  expect_output(print(calib_metrics(votes$p / 2 + 0.1, votes$y)), "calib_slope is 1/temperature")
+  expect_output(print(calib_metrics(calib_sums(votes$p / 2 + 0.1, votes$y))), "calib_slope cannot be computed from sums")
+  expect_no_match(capture.output(print(calib_metrics(votes$p / 2 + 0.1, votes$y)[1:3, ])), "calib_slope")
+})
+
 test_that("the picture of the shared map of two classes says what is not in it", {
   fit <- suppressWarnings(calib_gp(rain_nyc$prob[1:600], rain_nyc$rain[1:600], class_effects = "offset"))
   said <- autoplot(fit)$labels

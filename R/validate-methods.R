@@ -79,7 +79,7 @@ validation_outside <- function(x) {
 #' What can be done about it
 #' @noRd
 say_recalibrate <- function(several) {
-  paste0("If they have not been calibrated on rows of this population, ", shifting_methods(if (several) 3 else 2, "or"),
+  paste0("If the probabilities have not been calibrated on rows of this population, ", shifting_methods(if (several) 3 else 2, "or"),
     " can correct that; if they have, more rows may.")
 }
 

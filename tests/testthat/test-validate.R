@@ -177,7 +177,7 @@ test_that("a validation says in words what it found", {
   valid <- calib_validate(p, y)
   expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI hold their ideal values\\.")
   bent <- rbinom(2000, 1, plogis(qlogis(p) + 0.8 * sin(4 * qlogis(p))))
-  expect_output(print(calib_validate(p, bent)), "Mean and slope show no error, but the calibration curve departs.*If they\\s+have\\s+not\\s+been\\s+calibrated\\s+on")
+  expect_output(print(calib_validate(p, bent)), "Mean and slope show no error, but the calibration curve departs.*If\\s+the\\s+probabilities\\s+have\\s+not\\s+been\\s+calibrated\\s+on")
   by <- rep(c("men", "women"), 1000)
   low <- ifelse(by == "men", p / 2, p)
   expect_output(print(calib_validate(low, y, by = by)), "excludes the ideal value for men \\(O:E.*\\); not for the others\\.\\s")

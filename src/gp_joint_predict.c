@@ -16,7 +16,6 @@
 #define ROWS 64        /* rows worked on together */
 #define RULED_OUT 1e-8 /* a probability below this, with what may be open of it */
 #define PAIRS 64       /* of points to integrate over */
-#define MOST_OPEN 60.0 /* of the variance that this takes for possible */
 #define FEW_CLASSES 12 /* the covariances of all pairs are made at once */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
@@ -162,11 +161,12 @@ static void spread_rows(predictor *t, size_t rows) {
 }
 
 /* The classes of row i that matter: those that what is open of their distance to the most
- * likely one, var, could bring above RULED_OUT; and the heavy ones among them. */
+ * likely one, var, could bring above RULED_OUT; and the heavy ones among them. The others
+ * get that in s: much more than in the softmax, where they may be the truth all the same. */
 GPC_WIDE static void find_active(predictor *t, size_t i, size_t rows) {
   const size_t k = t->k, x = t->x, columns = t->table.columns;
-  const double *s = t->s + k * i, *open = t->open + i;
-  double *var = t->var + k * i, *sa = t->sa, mass = 0.0, mean = 0.0;
+  const double *open = t->open + i;
+  double *s = t->s + k * i, *var = t->var + k * i, *sa = t->sa, mass = 0.0, mean = 0.0;
   size_t top = 0, count = 0, *active = t->active + k * i, *heavy = t->heavy + k * i;
   for (size_t j = 1; j < k; j++)
     top = s[j] > s[top] ? j : top;
@@ -176,13 +176,18 @@ GPC_WIDE static void find_active(predictor *t, size_t i, size_t rows) {
     double sum = open[rows * j] + open[rows * top] + at[x + 1] + best[x + 1];
     for (size_t p = 0; p < x; p++)
       sum += (at[p] - best[p]) * (at[p] - best[p]);
-    if (j == top || k == 2 || s[j] * gpc_exp(0.5 * fmin(sum, MOST_OPEN)) > RULED_OUT) {
-      var[count] = sum;
-      heavy[count] = count;
-      mass += sa[count] = s[j];
-      mean += s[j] * sum;
-      active[count++] = j;
+    const double low = t->f[top + k * i] - t->f[j + k * i];
+    /* not less than E min(1, exp(x)), x ~ N(-low, sum) */
+    const double most = gpc_exp(low < sum ? -0.5 * low * low / sum : 0.5 * sum - low);
+    if (j != top && k > 2 && !(most > RULED_OUT)) {
+      s[j] = most;
+      continue;
     }
+    var[count] = sum;
+    heavy[count] = count;
+    mass += sa[count] = s[j];
+    mean += s[j] * sum;
+    active[count++] = j;
   }
   for (size_t a = 0; a < count; a++)
     sa[a] /= mass;
@@ -278,7 +283,7 @@ static double centre(predictor *t, size_t count, size_t heavies, const size_t *h
 static void average_row(predictor *t, size_t i, size_t rows) {
   const size_t k = t->k, count = t->count[i], *active = t->active + k * i;
   const double *f = t->f + k * i, *s = t->s + k * i;
-  double mass = 0.0;
+  double mass = 0.0, total = 0.0;
   row_covariance(t, i, rows);
   if (k == 2) {
     const double var = t->c[0] - t->c[1] - t->c[2] + t->c[3];
@@ -302,9 +307,10 @@ static void average_row(predictor *t, size_t i, size_t rows) {
                              .mean = centre(t, count, t->heavies[i], t->heavy + k * i)};
   if (!gpc_joint_softmax_narrow(count, t->sa, t->da, row.mean, t->pa))
     gpc_joint_softmax_average(&t->average, &row, t->pa);
-  memcpy(t->out, s, k * sizeof(double));
+  for (size_t j = 0; j < k; j++)
+    total += t->out[j] = s[j];
   for (size_t a = 0; a < count; a++)
-    t->out[active[a]] = mass * t->pa[a];
+    t->out[active[a]] = (1.0 - (total - mass)) * t->pa[a];
 }
 
 gpc_status gpc_joint_predict(const gpc_gp_data *data, const gpc_joint_fitted *fit,

@@ -16,6 +16,9 @@
 /* Where the next terms of the expansion may exceed 1e-4 it is not taken. */
 #define MOST_NEXT 8e-4
 #define MOST_SPREAD 0.5
+#define FAR 5.0 /* where erfc() is its asymptote within 2 % */
+#define ROOT_PI 1.7724538509055160273
+#define STEEP 1.0 /* D of a class beyond which the expansion ends in an exponential */
 
 /* The sum over the classes by eq. (24a) may be off by so much: a probability is then off by
  * half of it at the most (simulated rows of 2 to 10 classes, bench/results/effects-speed.md). */
@@ -26,7 +29,15 @@
 #define WIDE_CLASS 4.0 /* ... or D of a class, which may then win now and then: */
 #define LIGHT_WIDE 1e-4
 #define RARE 1e-5      /* mean of exp(g) by which such a class may count */
-#define MOST_OPEN 60.0 /* of the variance that this takes for possible */
+#define MOST_OPEN 60.0 /* D with which exp(D / 2) is no limit any more */
+
+/* Not less than E min(1, exp(x)), x ~ N(log s, d), the part that a class can have. */
+static double chance(double s, double d) {
+  if (d <= MOST_OPEN) /* seldom much less, and without a logarithm */
+    return s * gpc_exp(0.5 * d);
+  const double low = -log(s);
+  return gpc_exp(low < d ? -0.5 * low * low / d : 0.5 * d - low);
+}
 
 size_t gpc_joint_softmax_heavy(size_t k, const double *s, const double *d, double mean,
                                size_t *which) {
@@ -35,7 +46,7 @@ size_t gpc_joint_softmax_heavy(size_t k, const double *s, const double *d, doubl
     top = s[j] > s[top] ? j : top;
   for (size_t j = 0; j < k; j++) {
     const double most = mean <= WIDE && d[j] <= WIDE_CLASS ? LIGHT : LIGHT_WIDE;
-    if (j == top || s[j] > most || s[j] * gpc_exp(0.5 * fmin(d[j], MOST_OPEN)) > most)
+    if (j == top || s[j] > most || chance(s[j], d[j]) > most)
       which[count++] = j;
   }
   return count;
@@ -44,10 +55,17 @@ size_t gpc_joint_softmax_heavy(size_t k, const double *s, const double *d, doubl
 int gpc_joint_softmax_narrow(size_t k, const double *s, const double *d, double mean,
                              double *out) {
   int narrow = mean <= MOST_SPREAD;
+  double sum = 0.0;
   for (size_t j = 0; j < k; j++)
     narrow &= s[j] * d[j] * d[j] * (1.0 + 0.125 * d[j] * d[j]) <= MOST_NEXT;
+  for (size_t j = 0; j < k && narrow; j++) {
+    const double half = 0.5 * (d[j] - mean);
+    /* terms that are nothing beside one are all that a small probability has */
+    sum += out[j] = s[j] * (d[j] > STEEP ? gpc_exp(half) : 1.0 + half);
+    narrow &= d[j] <= STEEP || out[j] <= LIGHT_WIDE;
+  }
   for (size_t j = 0; j < k && narrow; j++)
-    out[j] = s[j] * (1.0 + 0.5 * (d[j] - mean));
+    out[j] /= sum;
   return narrow;
 }
 
@@ -70,8 +88,11 @@ GPC_WIDE static int log_normal(const gpc_joint_row *row, double *work, double *o
     else
       light += own[j];
 #pragma omp simd
-  for (size_t j = 0; j < k; j++) { /* a light class has a part in its own denominator */
-    m[j] = light + own[j] * gpc_exp(row->d[j]) - own[j];
+  for (size_t j = 0; j < k; j++) {
+    /* a light class has a part in its own denominator; of a wide one the mean of that part is
+     * huge and rare, and says nothing of the reciprocal's */
+    const double part = own[j] * gpc_exp(row->d[j]) - own[j];
+    m[j] = light + (row->d[j] > WIDE_CLASS ? 0.0 : part);
     v[j] = 0.0;
   }
   for (size_t h = 0; h < heavy; h++) {
@@ -210,6 +231,18 @@ static void integrate_heavy(const gpc_joint_softmax *self, const gpc_joint_row *
   out[best] = mass * rest;
 }
 
+/* E min(1, exp(x)), x ~ N(mu, var), mu < 0: the probability of a class beside others that
+ * are as good as one, at most twice too high. */
+static double rare(double mu, double var) {
+  const double root = sqrt(2.0 * var), y = (mu + var) / root;
+  if (!(root > 0.0))
+    return exp(mu);
+  const double above = 0.5 * erfc(-mu / root);
+  if (y < FAR) /* exp(mu + var / 2) P(x + var < 0) */
+    return above + 0.5 * erfc(y) * exp(mu + 0.5 * var);
+  return above + exp(-mu * mu / (2.0 * var)) / (2.0 * ROOT_PI * y);
+}
+
 void gpc_joint_softmax_average(const gpc_joint_softmax *self, const gpc_joint_row *row,
                                double *out) {
   const size_t k = row->k;
@@ -223,12 +256,10 @@ void gpc_joint_softmax_average(const gpc_joint_softmax *self, const gpc_joint_ro
       h++;
       continue;
     }
-    double less = row->mean;
-    for (size_t a = 0; a < row->heavy; a++) {
-      const double g = row->g[j + k * a];
-      less += row->s[row->which[a]] / heavy * g * g;
-    }
-    light += out[j] = row->s[j] * exp(0.5 * (fmin(row->d[j], MOST_OPEN) - less));
+    double moved = 0.0; /* Z where exp(g_j) moves the mean to */
+    for (size_t a = 0; a < row->heavy; a++)
+      moved += row->s[row->which[a]] / heavy * gpc_exp(row->g[j + k * a]);
+    light += out[j] = rare(log(row->s[j] / moved) - 0.5 * row->mean, row->d[j]);
   }
   integrate_heavy(self, row, 1.0 - light, out);
 }

@@ -14,8 +14,8 @@
  * and 1 / Z has the mean (1 + V / M^2) / M if Z is log-normal, too, eq. (24a). How far the
  * sum over the classes is from one tells how good that is. Where it is not, the heavy classes
  * are averaged over a fixed set of normal points, two of them by quadrature, and the
- * others, which have no part in the denominator, are taken to second order in it:
- * s_k exp((D_k - sum_j s_j (D_j + G_jk^2)) / 2). */
+ * others, which have no part in the denominator, have E min(1, exp(x)) with x normal, its
+ * variance D_k and its mean log s_k - log sum_j s_j exp(G_jk) - sum_j s_j D_j / 2. */
 #ifndef GPC_GP_JOINT_SOFTMAX_H
 #define GPC_GP_JOINT_SOFTMAX_H
 

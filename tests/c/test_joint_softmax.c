@@ -24,21 +24,28 @@ static void quadrature(const double *phi, double b[K][2], double *p) {
     p[j] /= total;
 }
 
-/* The largest error of a row with C = scale^2 B B', the last class's `far` times as far;
- * *narrow: whether eq. (24) would do. */
-static double error_of(const double *phi, double scale, double far, size_t *heavies,
-                       int *narrow) {
-  double b[K][2] = {{1.0, 0.2}, {-0.4, 0.9}, {0.3, -0.5}, {0.5 * far, 0.6 * far}};
+/* A row with C = scale^2 B B', the last two classes' so many times as far, and what came of
+ * it: the largest error, that of a logarithm, and which road was taken. */
+typedef struct {
+  const double *phi;
+  double scale, far[2];
+  double error, log_error;
+  size_t heavy;
+  int narrow;
+} trial;
+
+static void average(trial *t) {
+  double b[K][2] = {{1.0, 0.2}, {-0.4, 0.9}, {0.3, -0.5}, {0.5, 0.6}};
   double exact[K], out[K], s[K], cs[K] = {0}, d[K], g[K * K], mean = 0.0, all = 0.0;
-  double sum = 0.0, worst = 0.0, total = 0.0;
+  double sum = 0.0, total = 0.0;
   size_t heavy[K];
   const gpc_joint_softmax self = gpc_joint_softmax_get(K, 128, &cmemory);
   for (int j = 0; j < K; j++) {
-    b[j][0] *= scale;
-    b[j][1] *= scale;
-    sum += s[j] = exp(phi[j]);
+    for (int i = 0; i < 2; i++)
+      b[j][i] *= t->scale * (j < 2 ? 1.0 : t->far[j - 2]);
+    sum += s[j] = exp(t->phi[j]);
   }
-  quadrature(phi, b, exact);
+  quadrature(t->phi, b, exact);
   for (int j = 0; j < K; j++)
     s[j] /= sum;
   for (int j = 0; j < K; j++)
@@ -50,44 +57,83 @@ static double error_of(const double *phi, double scale, double far, size_t *heav
     d[j] = b[j][0] * b[j][0] + b[j][1] * b[j][1] - 2.0 * cs[j] + all;
     mean += s[j] * d[j];
   }
-  *narrow = gpc_joint_softmax_narrow(K, s, d, mean, out);
-  *heavies = gpc_joint_softmax_heavy(K, s, d, mean, heavy);
-  for (size_t h = 0; h < *heavies; h++)
+  t->narrow = gpc_joint_softmax_narrow(K, s, d, mean, out);
+  t->heavy = gpc_joint_softmax_heavy(K, s, d, mean, heavy);
+  for (size_t h = 0; h < t->heavy; h++)
     for (int i = 0; i < K; i++) {
       const size_t j = heavy[h];
       g[(size_t)i + K * h] = b[i][0] * b[j][0] + b[i][1] * b[j][1] - cs[i] - cs[j] + all;
     }
   const gpc_joint_row row = {.k = K,
-                             .heavy = *heavies,
+                             .heavy = t->heavy,
                              .which = heavy,
-                             .phi = phi,
+                             .phi = t->phi,
                              .s = s,
                              .d = d,
                              .g = g,
                              .mean = mean};
-  if (!*narrow)
+  if (!t->narrow)
     gpc_joint_softmax_average(&self, &row, out);
+  t->error = t->log_error = 0.0;
   for (int j = 0; j < K; j++) {
-    worst = fmax(worst, fabs(out[j] - exact[j]));
+    t->error = fmax(t->error, fabs(out[j] - exact[j]));
+    t->log_error = fmax(t->log_error, fabs(log(out[j] / exact[j])));
     total += out[j];
   }
   CHECK(fabs(total - 1.0) < 1e-12);
   cmemory_end();
-  return worst;
+}
+
+static trial of(const double *phi, double scale, double third, double fourth) {
+  trial t = {.phi = phi, .scale = scale, .far = {third, fourth}};
+  average(&t);
+  return t;
+}
+
+static void test_roads(void) {
+  const double even[K] = {0.3, -0.2, 0.5, 0.0}, two[K] = {0.5, 0.0, -12.0, -14.0};
+  const double one[K] = {9.0, 0.0, -1.0, -8.0}, rare[K] = {0.5, 0.0, -1.0, -71.0};
+  trial t = of(even, 0.1, 1.0, 1.0);
+  CHECK(t.error < 1e-4 && t.narrow);
+  t = of(even, 0.3, 1.0, 1.0);
+  CHECK(t.error < 1e-4 && !t.narrow && t.heavy == K); /* (24a) */
+  t = of(even, 2.0, 1.0, 1.0);
+  CHECK(t.error < 3e-3 && t.heavy == K); /* points */
+  t = of(two, 1.0, 1.0, 1.0);
+  CHECK(t.error < 2e-4 && !t.narrow && t.heavy == 2);
+  t = of(one, 0.7, 1.0, 1.0);
+  CHECK(t.error < 1e-4 && t.heavy < K);
+  t = of(rare, 0.2, 1.0, 79.0);
+  CHECK(t.error < 1e-2);
+}
+
+/* A class that is all but ruled out and hardly known: moments of exp(22) times those of the
+ * others, which say that it has all of the probability; and such a class beside another that has
+ * a part in the denominator: together they came to a sum of one, which the other had. */
+static void test_rare(void) {
+  const double one[K] = {0.5, 0.0, -1.0, -56.0}, two[K] = {0.5, 0.0, -36.0, -56.0};
+  trial t = of(one, 0.3, 1.0, 53.0);
+  CHECK(!t.narrow && t.heavy == 3 && t.error < 1e-3);
+  t = of(two, 0.3, 43.0, 53.0);
+  CHECK(!t.narrow && t.heavy == 3 && t.error < 1e-3);
+}
+
+/* Small probabilities are right beside themselves, not only beside one: they may be the
+ * truth's, and the log loss is of their logarithm. */
+static void test_small(void) {
+  const double sure[K] = {9.0, 0.0, -1.0, -25.0}, open[K] = {0.3, -0.2, 0.5, -20.0};
+  const double wide[K] = {0.3, -0.2, 0.5, -24.0};
+  trial t = of(sure, 0.1, 1.0, 50.0);
+  CHECK(t.narrow && t.log_error < 0.05); /* the expansion was off by 5.8 */
+  t = of(open, 0.3, 1.0, 17.0);
+  CHECK(!t.narrow && t.heavy == 3 && t.log_error < 0.1); /* (24a) was off by 3.5 */
+  t = of(wide, 1.5, 1.0, 4.0);
+  CHECK(!t.narrow && t.heavy == 3 && t.log_error < 1.0); /* points */
 }
 
 int main(void) {
-  const double even[K] = {0.3, -0.2, 0.5, 0.0}, two[K] = {0.5, 0.0, -12.0, -14.0};
-  const double one[K] = {9.0, 0.0, -1.0, -8.0}, rare[K] = {0.5, 0.0, -1.0, -71.0};
-  size_t heavy;
-  int narrow;
-  CHECK(error_of(even, 0.1, 1.0, &heavy, &narrow) < 1e-4 && narrow);
-  CHECK(error_of(even, 0.3, 1.0, &heavy, &narrow) < 1e-4 && !narrow &&
-        heavy == K);                                                     /* (24a) */
-  CHECK(error_of(even, 2.0, 1.0, &heavy, &narrow) < 3e-3 && heavy == K); /* points */
-  CHECK(error_of(two, 1.0, 1.0, &heavy, &narrow) < 2e-4 && !narrow && heavy == 2);
-  CHECK(error_of(one, 0.7, 1.0, &heavy, &narrow) < 1e-4 && heavy < K);
-  /* a class that is all but ruled out, with a variance of which the moments are huge */
-  CHECK(error_of(rare, 0.2, 79.0, &heavy, &narrow) < 1e-2);
+  test_roads();
+  test_rare();
+  test_small();
   return CTEST_END();
 }

@@ -284,3 +284,21 @@ test_that("a row's prediction does not depend on the rows beside it, to the last
   alone <- t(vapply(seq_len(nrow(new)), function(i) suppressWarnings(predict(fit, new[i, , drop = FALSE])), together[1, ]))
   expect_identical(unname(together), unname(alone))
 })
+
+test_that("small probabilities are averaged over the posterior as well: they may be those of the truth", {
+  set.seed(1)
+  n <- 80
+  labels <- sample(4, n, TRUE)
+  z <- matrix(rnorm(4 * n, sd = 3), n)
+  z[cbind(1:n, labels)] <- z[cbind(1:n, labels)] + 4
+  fit <- suppressWarnings(calib_gp(z, labels, class_effects = "matrix", hyper = c(matrix = 0.2), integrate = FALSE))
+  new <- rbind(c(25, -5, -5, -15), c(30, -10, -10, -10), c(24, -3, -3, -18), c(5, 4, 3, -12))
+  set.seed(2)
+  draws <- suppressWarnings(predict(fit, new, type = "draws", n_draws = 4e4))
+  p <- suppressWarnings(predict(fit, new))
+  # they were too low by factors of up to 700; averages of draws may be off by a factor of 5, since few of them matter
+  expect_lt(max(abs(log(p / apply(draws, 1:2, mean)))), log(8))
+  mean <- suppressWarnings(predict(fit, new, approx = "mean"))
+  expect_gt(max(p / mean), 100)
+  expect_equal(unname(rowSums(p)), rep(1, 4), tolerance = 1e-12)
+})

@@ -77,3 +77,62 @@ test_that("inducing inputs that class effects have made needless are given back"
   expect_lt(max(abs(predict(fit, 1:9 / 10) - predict(many, 1:9 / 10))), 1e-3)
   expect_gt(fit$elbo, many$elbo - 0.02)
 })
+
+# Probabilities that are far too sure of themselves: those of softmax(6 z), labels by softmax(z).
+far_down <- function(n, k) {
+  d <- drawn_from(8, n, k, 2, identity)
+  p <- exp(6 * (d$scores - apply(d$scores, 1, max)))
+  list(scores = p / rowSums(p), labels = d$labels)
+}
+
+test_that("very small probabilities of three or more classes are raised, where a matrix is tried", {
+  d <- far_down(150, 4)
+  fit <- calib_gp(d$scores, d$labels, integrate = FALSE)
+  temperature <- calib_temperature(d$scores, d$labels)$temperature
+  floor <- (0.1 / (150 * 4))^temperature
+  expect_equal(fit$floor, floor, tolerance = 1e-4)
+  expect_lt(min(d$scores), floor)
+  raised <- pmax(d$scores, floor)
+  expect_equal(predict(fit, d$scores), predict(fit, raised), tolerance = 1e-4) # but for the sum
+  expect_equal(calib_gp(d$scores, d$labels, floor = floor, integrate = FALSE)$elbo, fit$elbo, tolerance = 1e-5)
+  # weights count as rows
+  weighted <- calib_gp(d$scores, d$labels, weights = rep(2, 150), integrate = FALSE)
+  expect_equal(weighted$floor, (0.1 / (300 * 4))^temperature, tolerance = 1e-4)
+  # left alone: no matrix, logits, two classes, a floor that is given, nothing that is so low
+  expect_null(calib_gp(d$scores, d$labels, class_effects = "none")$floor)
+  expect_null(calib_gp(d$scores, d$labels, class_effects = "offset", integrate = FALSE)$floor)
+  expect_null(calib_gp(log(d$scores), d$labels, integrate = FALSE)$floor)
+  two <- far_down(150, 2)
+  expect_null(calib_gp(two$scores, two$labels, integrate = FALSE)$floor)
+  expect_identical(calib_gp(d$scores, d$labels, floor = 1e-300, integrate = FALSE)$floor, 1e-300)
+  mild <- d$scores^0.02
+  expect_null(calib_gp(mild / rowSums(mild), d$labels, integrate = FALSE)$floor)
+})
+
+test_that("the bound decides whether very small probabilities are raised", {
+  d <- drawn_from(8, 400, 4, 20, function(z) 6 * tanh((z - rowMeans(z)) / 15)) # the low scores matter, by the mean of the row
+  p <- exp(d$scores - apply(d$scores, 1, max))
+  p <- p / rowSums(p)
+  floor <- (0.1 / (400 * 4))^calib_temperature(p, d$labels)$temperature
+  expect_lt(min(p), floor)
+  bound <- function(floor) calib_gp(p, d$labels, floor = floor, class_effects = "none")$elbo
+  expect_gt(bound(NULL), bound(floor) + 1.5)
+  expect_null(calib_gp(p, d$labels, integrate = FALSE)$floor)
+})
+
+test_that("very small probabilities have a floor beside those for zeros", {
+  d <- far_down(150, 4)
+  data <- list(scores = d$scores, input = "probs", classes = 1:4, labels = as.integer(d$labels), threads = 1L)
+  data$scores[1, 4] <- 0
+  data$scores <- data$scores / rowSums(data$scores)
+  data$scan <- scan_rows(data$scores)
+  spec <- list(class_effects = "auto")
+  before <- gp_scores(data, "linear", NULL)
+  after <- try_low_floor(before, data, spec)
+  expect_identical(after$floors[-1], before$floors)
+  expect_gt(after$floors[1], before$floors[1])
+  expect_equal(after$prior, c(0, floor_prior(before$floors, spec) - 1))
+  expect_true(all(after$floored))
+  fit <- calib_gp(data$scores, d$labels, integrate = FALSE)
+  expect_true(fit$floor %in% before$floors || isTRUE(all.equal(fit$floor, after$floors[1], tolerance = 1e-3)))
+})

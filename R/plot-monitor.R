@@ -15,7 +15,7 @@
 #' autoplot(m, "reliability")
 #' @export
 autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "reliability"), periods = 4,
-                                   base_size = 11, ...) {
+                                   base_size = 9, ...) {
   check_dots_empty(...)
   object <- check_monitor(object)
   if (identical(type, "score")) type <- "scores"

@@ -1,6 +1,5 @@
 /* gp_effects.c: see gp_effects.h. The steps of the fit. */
 #include "gp_effects_fitting.h"
-#include "optim.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,22 +38,30 @@ static void set_box(gpc_effects_fitting *f, const gpc_ruler *ruler) {
   }
 }
 
-static gpc_joint_surrogate surrogate(gpc_effects_fitting *f) {
-  return (gpc_joint_surrogate){.joint = &f->joint,
-                               .pass = &f->pass,
-                               .from = &f->here,
-                               .to = &f->there,
-                               .mean_scale = f->scale,
-                               .other = f->has_other && f->share < 1.0 ? &f->other : NULL,
-                               .share = f->share,
-                               .solution = f->solution};
+/* The average of the passes' H, by which S is made. */
+static void set_mixed(gpc_effects_fitting *f) {
+  const size_t g = f->joint.nodes->g, e = f->joint.e;
+  const size_t size[3] = {g * g, g * e, e * e};
+  const double *here[3] = {f->pass.hcc, f->pass.hce, f->pass.hee};
+  const double *other[3] = {f->other.hcc, f->other.hce, f->other.hee};
+  double *to[3] = {f->mixed.hcc, f->mixed.hce, f->mixed.hee};
+  for (int part = 0; part < 3; part++)
+    for (size_t i = 0; i < size[part]; i++)
+      to[part][i] = f->share * here[part][i] + (1.0 - f->share) * other[part][i];
+  f->mixed.psi = f->pass.psi;
+  f->mixed.gc = f->pass.gc;
+  f->mixed.ge = f->pass.ge;
+  f->mixed.spread = f->pass.spread;
 }
 
-/* there := the maximum of the surrogate in the trust region, but for S; *promise: what it
- * would gain. */
+static int averages(const gpc_effects_fitting *f) {
+  return f->has_other && f->share < 1.0;
+}
+
+/* there := the maximum of the surrogate in the trust region; *promise: what it would
+ * gain. */
 static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
                           double *promise) {
-  gpc_joint_surrogate sur = surrogate(f);
   double value;
   gpc_params_copy(&f->here.at, &f->there.at);
   memcpy(f->there.tau, f->here.tau, sizeof f->there.tau);
@@ -62,19 +69,20 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
     f->there.at.hyper.s2 = fmax(f->there.at.hyper.s2, GPC_EFFECTS_LEAST_S2);
   gpc_joint_get_h(&f->joint, &f->there, f->h);
   set_box(f, ruler);
-  const gpc_optim problem = {.dim = gpc_joint_dim(&f->joint),
-                             .value = gpc_joint_value,
-                             .gradient = gpc_joint_gradient,
-                             .self = &sur,
-                             .low = f->low,
-                             .high = f->high,
-                             .max_steps = 12,
-                             .tol = 0.1 * f->settings->tol,
-                             .fraction = 0.01,
-                             .memory = f->memory,
-                             .poll = f->settings->poll,
-                             .poll_data = f->settings->poll_data};
-  gpc_status status = gpc_optim_maximise(&problem, f->work, f->h, &value);
+  if (averages(f))
+    set_mixed(f);
+  const gpc_joint_step step = {.joint = &f->joint,
+                               .pass = &f->pass,
+                               .averaged = averages(f) ? &f->mixed : &f->pass,
+                               .mean_scale = f->scale,
+                               .from = &f->here,
+                               .to = &f->there,
+                               .low = f->low,
+                               .high = f->high,
+                               .tol = f->settings->tol,
+                               .poll = f->settings->poll,
+                               .poll_data = f->settings->poll_data};
+  const gpc_status status = gpc_joint_step_make(&step, f->stepper, &value);
   if (status != GPC_OK)
     return status;
   *promise = value + gpc_joint_constant(&f->pass) - f->here.elbo;
@@ -86,24 +94,19 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
 #define FORETOLD 0.1 /* nats: as near as that the promise must have come */
 #define MOST_REFUSED 12
 
-/* pass's H := what S was made of: its own, or the average with that of `other`. */
-static void keep_average(const gpc_effects_fitting *f, gpc_joint_pass *pass,
-                         double share) {
-  const size_t g = f->joint.nodes->g, e = f->joint.e;
-  for (size_t i = 0; i < g * g; i++)
-    pass->hcc[i] = share * pass->hcc[i] + (1.0 - share) * f->other.hcc[i];
-  for (size_t i = 0; i < g * e; i++)
-    pass->hce[i] = share * pass->hce[i] + (1.0 - share) * f->other.hce[i];
-  for (size_t i = 0; i < e * e; i++)
-    pass->hee[i] = share * pass->hee[i] + (1.0 - share) * f->other.hee[i];
-}
-
 /* The step is taken. */
 static void accept(gpc_effects_fitting *f, double ratio, int step) {
   const gpc_joint_point point = f->here;
-  gpc_joint_pass pass = f->pass;
-  if (f->has_other && f->share < 1.0)
-    keep_average(f, &pass, f->share);
+  gpc_joint_pass pass = f->pass, *made = averages(f) ? &f->mixed : &pass;
+  double *kept[3] = {made->hcc, made->hce, made->hee}; /* what S was made of */
+  if (averages(f)) {
+    f->mixed.hcc = pass.hcc;
+    f->mixed.hce = pass.hce;
+    f->mixed.hee = pass.hee;
+  }
+  pass.hcc = kept[0];
+  pass.hce = kept[1];
+  pass.hee = kept[2];
   if (ratio < 0.6 && step > 1)
     f->share = fmin(f->share, 0.5); /* S and the softmax go to and fro */
   else if (ratio > 0.9)
@@ -170,8 +173,6 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       result->converged = 1;
       break;
     }
-    gpc_joint_surrogate sur = surrogate(&f);
-    gpc_joint_cov(&sur);
     status = gpc_joint_visit(&f.joint, &f.there, &f.next);
     result->passes++;
     f.stale = 1;

@@ -5,6 +5,7 @@
 #define GPC_GP_EFFECTS_FITTING_H
 
 #include "gp_effects.h"
+#include "gp_joint_step.h"
 
 #define GPC_EFFECTS_FEWEST_PER_L                                                         \
   3.5 /* nodes to a lengthscale: 12 of them interpolate to 2e-7; none shorter is looked at */
@@ -17,12 +18,13 @@ typedef struct {
   gpc_ruler *ruler;
   gpc_joint_point here, there;
   gpc_joint_pass pass, next;
-  struct gpc_joint_solution *solution;
-  double *h, *low, *high, *work, *memory; /* of the maximiser, [dim] and more */
-  double radius, scale, share;            /* trust: gp_joint.h */
+  gpc_joint_stepper *stepper;
+  double *h, *low, *high;      /* [dim] of the step */
+  double radius, scale, share; /* trust: gp_joint_step.h */
   int has_other;
   int stale;            /* the last visit was at a point that was refused */
   gpc_joint_pass other; /* the pass to average with */
+  gpc_joint_pass mixed; /* `pass` with the average of both */
 } gpc_effects_fitting;
 
 /* f, which has its settings and ruler, at the shared fit with effects that are known to be

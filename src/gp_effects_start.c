@@ -1,6 +1,5 @@
 /* gp_effects_start.c: where a fit of class effects begins (gp_effects_fitting.h). */
 #include "gp_effects_fitting.h"
-#include "optim.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,6 +95,10 @@ static void begin(const gpc_visit *from, gpc_effects_fitting *f) {
   gpc_joint_pass_get(joint, &f->pass);
   gpc_joint_pass_get(joint, &f->next);
   gpc_joint_pass_get(joint, &f->other);
+  const size_t g = joint->nodes->g, e = joint->e;
+  f->mixed.hcc = gpc_get_doubles(memory, g * g);
+  f->mixed.hce = gpc_get_doubles(memory, g * e);
+  f->mixed.hee = gpc_get_doubles(memory, e * e);
   f->pass.pi = f->next.pi = gpc_get_doubles(memory, joint->data->n * joint->data->k);
   first_softmax(joint->data, from->at.slope, f->pass.pi);
   gpc_params_copy(&from->at, &f->here.at);
@@ -105,13 +108,10 @@ static void begin(const gpc_visit *from, gpc_effects_fitting *f) {
     f->here.tau[b] =
         joint->tau_free[b] ? joint->tau_centre[b] : sqrt(f->settings->variance[b]);
   gpc_joint_point_copy(joint, &f->here, &f->there);
-  f->solution = gpc_joint_begin(joint);
+  f->stepper = gpc_joint_stepper_get(joint);
   f->h = gpc_get_doubles(memory, dim);
   f->low = gpc_get_doubles(memory, dim);
   f->high = gpc_get_doubles(memory, dim);
-  f->work = gpc_get_doubles(memory, gpc_optim_work(dim));
-  f->memory = gpc_get_doubles(memory, 1 + dim * dim);
-  f->memory[0] = 0.0;
   f->radius = 2.0;
   f->scale = f->share = 1.0;
 }

@@ -90,6 +90,15 @@ gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point) {
   return GPC_OK;
 }
 
+void gpc_joint_product(const gpc_joint *joint, const gpc_joint_pass *pass,
+                       const double *x, double *out) {
+  const size_t g = joint->nodes->g, e = joint->e;
+  gpc_symm(g, 1, pass->hcc, x, out);
+  gpc_gemm(0, 0, g, 1, e, 1.0, pass->hce, x + g, 1.0, out);
+  gpc_gemm(1, 0, e, 1, g, 1.0, pass->hce, x, 0.0, out + g);
+  gpc_gemm(0, 0, e, 1, e, 1.0, pass->hee, x + g, 1.0, out + g);
+}
+
 /* One pass --------------------------------------------------------------------------- */
 
 static double *room(gpc_joint *joint, int which, size_t n) {

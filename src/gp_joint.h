@@ -78,46 +78,12 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
 /* log tau's hyperprior and, unless NULL, its gradient. */
 double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *gradient);
 
-/* The surrogate of eq. (36) that a pass defines, eq. (37), as a function of
- * h = (log s2, log l, log tau of every block that exists), with m, e, the slope and S at
- * their best:
- *
- *   J = g'd - 1/2 scale d'H d - 1/2 m'm - 1/2 sum_j e_j^2 / tau_j^2 - 1/2 log|Q|
- *       - sum_j log tau_j - 1/2 rho'spread + log hyperprior,
- *   Q = [I + A'H_cc A, A'H_ce; H_ec A, H_ee + diag(tau^-2)],   S = Q^-1,
- *   d = (slope z + A m - psi0, e - e0).
- *
- * For Q (and S) H may be averaged with that of an earlier pass: S and the softmax feed
- * back on each other, and would go to and fro. */
-typedef struct {
-  gpc_joint *joint;
-  const gpc_joint_pass *pass;
-  const gpc_joint_point *from;
-  gpc_joint_point *to;                 /* what is solved for: hyper, tau, m, slope, e */
-  double mean_scale;                   /* of H in the quadratic term */
-  const gpc_joint_pass *other;         /* NULL, or the pass to average with */
-  double share;                        /* of `pass` in that average */
-  struct gpc_joint_solution *solution; /* the last one; made by gpc_joint_begin() */
-} gpc_joint_surrogate;
+/* out [g + e] := H x, x [g + e]: the nodes first. */
+void gpc_joint_product(const gpc_joint *joint, const gpc_joint_pass *pass,
+                       const double *x, double *out);
 
-size_t gpc_joint_dim(const gpc_joint *joint);
-
-/* h of a point, and back. */
-void gpc_joint_get_h(const gpc_joint *joint, const gpc_joint_point *point, double *h);
-void gpc_joint_set_h(const gpc_joint *joint, const double *h, gpc_joint_point *point);
-
-/* Room for solutions. */
-struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint);
-
-/* J at h, and its gradient there: the functions of optim.h. self: gpc_joint_surrogate. */
-gpc_status gpc_joint_value(void *self, const double *h, double *value);
-void gpc_joint_gradient(void *self, double *g);
-
-/* S of the last solution into sur->to->cov. */
-void gpc_joint_cov(gpc_joint_surrogate *sur);
-
-/* What eq. (36) is at the point of the pass in terms of J: J + this is the bound that the
- * surrogate foretells. */
+/* What eq. (36) is at the point of the pass in terms of J of the surrogate (gp_joint_step.h):
+ * J + this is the bound that the surrogate foretells. */
 static inline double gpc_joint_constant(const gpc_joint_pass *pass) {
   return pass->fit + 0.5 * pass->trace + 0.5 * pass->rho_v;
 }

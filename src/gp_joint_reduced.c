@@ -13,6 +13,8 @@ void gpc_joint_reduced_get(const gpc_joint *joint, gpc_joint_reduced *out) {
   out->g = gpc_get_doubles(joint->memory, g * g);
   out->tc = gpc_get_doubles(joint->memory, g);
   out->te = gpc_get_doubles(joint->memory, e);
+  out->slope = gpc_get_doubles(joint->memory, g);
+  out->best = gpc_get_doubles(joint->memory, e);
 }
 
 void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *room) {
@@ -29,28 +31,48 @@ void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *
                                .work = gpc_get_doubles(memory, x * e),
                                .d = gpc_get_doubles(memory, g + e),
                                .hd = gpc_get_doubles(memory, g + e),
-                               .sol = gpc_get_doubles(memory, 3 * x)};
+                               .sol = gpc_get_doubles(memory, 3 * x),
+                               .grad = {.inducing = gpc_get_doubles(memory, m),
+                                        .outer = gpc_get_doubles(memory, m * m)},
+                               .left = gpc_get_doubles(memory, g),
+                               .grho = gpc_get_doubles(memory, g),
+                               .row = gpc_get_doubles(memory, g),
+                               .wide = gpc_get_doubles(memory, g * m)};
 }
 
 static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
   return point->tau[gpc_features_block(&joint->features, j % joint->features.r)];
 }
 
-/* out [g + e] := H x. */
-static void product(const gpc_joint *joint, const gpc_joint_pass *pass, const double *x,
-                    double *out) {
-  const size_t g = joint->nodes->g, e = joint->e;
-  gpc_symm(g, 1, pass->hcc, x, out);
-  gpc_gemm(0, 0, g, 1, e, 1.0, pass->hce, x + g, 1.0, out);
-  gpc_gemm(1, 0, e, 1, g, 1.0, pass->hce, x, 0.0, out + g);
-  gpc_gemm(0, 0, e, 1, e, 1.0, pass->hee, x + g, 1.0, out + g);
+/* Where the process and the effects are drawn to: with b = g_e - e0 / tau^2 and d the move
+ * of the process, the effects move by P^-1 b - F'd at their best, which leaves
+ * (g_c - F b)'d - 1/2 d'G d + rest. b [e] is overwritten. */
+static void set_targets(gpc_joint_reduced *out, double *b) {
+  const gpc_joint_pass *pass = out->pass;
+  const size_t g = out->joint->nodes->g, e = out->joint->e;
+  const double *e0 = out->from->effect;
+  out->rest = 0.0;
+  for (size_t j = 0; j < e; j++) {
+    const double tau = tau_of(out->joint, out->from, j), x = e0[j] / (tau * tau);
+    b[j] = pass->ge[j] - x;
+    out->rest -= 0.5 * e0[j] * x;
+  }
+  gpc_gemm(0, 0, e, 1, e, 1.0, out->p, b, 0.0, out->best);
+  out->rest += 0.5 * gpc_dot(e, b, out->best);
+  memcpy(out->slope, pass->gc, g * sizeof(double));
+  gpc_gemm(0, 0, g, 1, e, -1.0, out->f, b, 1.0, out->slope);
+  gpc_symm(g, 1, out->g, pass->psi, out->tc);
+  gpc_gemm(1, 0, e, 1, g, 1.0, out->f, pass->psi, 0.0, out->te);
+  for (size_t i = 0; i < g; i++)
+    out->tc[i] += out->slope[i];
+  for (size_t j = 0; j < e; j++)
+    out->te[j] += e0[j] + out->best[j];
 }
 
 gpc_status gpc_joint_reduce(const gpc_joint *joint, const gpc_joint_pass *pass,
                             const gpc_joint_point *from, double *work,
                             gpc_joint_reduced *out) {
   const size_t g = joint->nodes->g, e = joint->e;
-  const gpc_memory *memory = joint->memory;
   out->joint = joint;
   out->pass = pass;
   out->from = from;
@@ -68,18 +90,7 @@ gpc_status gpc_joint_reduce(const gpc_joint *joint, const gpc_joint_pass *pass,
   gpc_gemm(0, 0, g, e, e, 1.0, pass->hce, out->p, 0.0, out->f);
   memcpy(out->g, pass->hcc, g * g * sizeof(double));
   gpc_gemm(0, 1, g, g, e, -1.0, out->f, pass->hce, 1.0, out->g);
-  void *mark = memory->mark(memory->self);
-  double *x = gpc_get_doubles(memory, g + e), *t = gpc_get_doubles(memory, g + e);
-  memcpy(x, pass->psi, g * sizeof(double));
-  memcpy(x + g, from->effect, e * sizeof(double));
-  product(joint, pass, x, t);
-  for (size_t i = 0; i < g; i++)
-    out->tc[i] = t[i] += pass->gc[i];
-  for (size_t i = 0; i < e; i++)
-    t[g + i] += pass->ge[i];
-  gpc_gemm(0, 0, g, 1, e, -1.0, out->f, t + g, 1.0, out->tc);
-  gpc_gemm(0, 0, e, 1, e, 1.0, out->p, t + g, 0.0, out->te);
-  memory->release(memory->self, mark);
+  set_targets(out, work);
   return GPC_OK;
 }
 
@@ -159,6 +170,57 @@ static void solve_means(const gpc_joint_reduced *reduced, gpc_joint_reduced_room
     to->at.q_mean[i] -= to->at.slope * part[i];
 }
 
+gpc_status gpc_joint_reduced_value(const gpc_joint_reduced *reduced,
+                                   gpc_joint_reduced_room *room, gpc_joint_point *to,
+                                   double *value) {
+  const gpc_joint *joint = reduced->joint;
+  const gpc_joint_pass *pass = reduced->pass;
+  const size_t g = joint->nodes->g, m = joint->m;
+  double logdet, *d = room->d, logs = 0.0;
+  gpc_status status = set_features(reduced, &to->at, room);
+  if (status == GPC_OK)
+    status = invert(reduced, m, 1.0, room, &logdet);
+  if (status != GPC_OK)
+    return status;
+  solve_means(reduced, room, to);
+  const gpc_prior prior = gpc_params_prior(&to->at, &joint->prior);
+  gpc_gemm(0, 0, g, 1, m, 1.0, room->a, to->at.q_mean, 0.0, d);
+  gpc_prior_add_smooth(&prior, g, joint->nodes->z, d);
+  for (size_t i = 0; i < g; i++)
+    d[i] -= pass->psi[i];
+  gpc_symm(g, 1, reduced->g, d, room->left);
+  const double bend = gpc_dot(g, d, room->left);
+  for (size_t i = 0; i < g; i++)
+    room->left[i] = reduced->slope[i] - room->left[i];
+  for (size_t j = 0; j < joint->e; j++)
+    logs += log(tau_of(joint, reduced->from, j));
+  *value = gpc_dot(g, reduced->slope, d) - 0.5 * bend + reduced->rest -
+           0.5 * gpc_dot(m, to->at.q_mean, to->at.q_mean) - logs -
+           0.5 * (logdet + reduced->logdet) - 0.5 * gpc_dot(g, room->rho, pass->spread) +
+           gpc_joint_hyperprior(joint, reduced->from->tau, NULL);
+  return isfinite(*value) ? GPC_OK : GPC_NOT_FINITE;
+}
+
+void gpc_joint_reduced_gradient(const gpc_joint_reduced *reduced,
+                                gpc_joint_reduced_room *room, const gpc_joint_point *to,
+                                double gradient[2]) {
+  const gpc_joint *joint = reduced->joint;
+  const size_t g = joint->nodes->g, m = joint->m;
+  /* dJ/dA = left m' - G A M^-1, left the gradient in the process where it is now */
+  gpc_gemm(0, 0, g, m, m, -1.0, room->ga, room->xx, 0.0, room->wide);
+  for (size_t j = 0; j < m; j++)
+    for (size_t i = 0; i < g; i++)
+      room->wide[i + g * j] += room->left[i] * to->at.q_mean[j];
+  for (size_t i = 0; i < g; i++)
+    room->grho[i] = -0.5 * reduced->pass->spread[i];
+  gpc_basis_grad_zero(m, &room->grad);
+  gpc_basis_grad_add(&room->basis, g, joint->nodes->z, room->a, room->wide, room->grho,
+                     room->row, &room->grad);
+  gpc_basis_grad_finish(&room->basis, &room->grad);
+  gradient[0] = room->grad.s2 * to->at.hyper.s2;
+  gradient[1] = room->grad.l * to->at.hyper.l;
+}
+
 gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
                                    gpc_joint_reduced_room *room, gpc_joint_point *to,
                                    double *value) {
@@ -183,7 +245,7 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
     d[i] -= pass->psi[i];
   for (size_t i = 0; i < e; i++)
     d[g + i] = to->effect[i] - reduced->from->effect[i];
-  product(joint, pass, d, room->hd);
+  gpc_joint_product(joint, pass, d, room->hd);
   double sum = gpc_dot(g, pass->gc, d) + gpc_dot(e, pass->ge, d + g) -
                0.5 * gpc_dot(g + e, d, room->hd) -
                0.5 * gpc_dot(m, to->at.q_mean, to->at.q_mean);

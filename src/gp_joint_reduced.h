@@ -23,6 +23,9 @@ typedef struct {
   double *g; /* [g x g] G */
   double *tc,
       *te; /* [g], [e] target t = (g_c, g_e) + H (psi0, e0): t_c - F t_e, P^-1 t_e */
+  double *slope; /* [g] gradient of J in the process, the effects at their best */
+  double *best;  /* [e] P^-1 (g_e - e0 / tau^2): how far these then move */
+  double rest;   /* what that gains, less the prior of e0 */
   double logdet; /* log|P| */
 } gpc_joint_reduced;
 
@@ -34,6 +37,8 @@ typedef struct {
   double *xx, *inv;     /* [(m + 1) x (m + 1)] */
   double *xe, *work;    /* [(m + 1) x e] */
   double *d, *hd, *sol; /* [g + e], [g + e], [3 (m + 1)] */
+  gpc_basis_grad grad;
+  double *left, *grho, *row, *wide; /* [g], [g], [g], [g x m] */
   double gain; /* what the last solution promised beyond the point of its pass, where the
                   hyperparameters are the same, log|S| apart */
 } gpc_joint_reduced_room;
@@ -51,6 +56,16 @@ gpc_status gpc_joint_reduce(const gpc_joint *joint, const gpc_joint_pass *pass,
 gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
                                    gpc_joint_reduced_room *room, gpc_joint_point *to,
                                    double *value);
+
+/* The same value alone, and m and slope of `to`: O(g^2 m), whatever there is of effects. */
+gpc_status gpc_joint_reduced_value(const gpc_joint_reduced *reduced,
+                                   gpc_joint_reduced_room *room, gpc_joint_point *to,
+                                   double *value);
+
+/* Its gradient in (log s2, log l) at the `to` of the last value. */
+void gpc_joint_reduced_gradient(const gpc_joint_reduced *reduced,
+                                gpc_joint_reduced_room *room, const gpc_joint_point *to,
+                                double gradient[2]);
 
 /* cov [size x size] of (m, slope, e) at the hyperparameters of `at`, eq. (33): what
  * gpc_joint_covariance() computes. */

@@ -16,7 +16,7 @@
     !defined(__SANITIZE_THREAD__)
 #define GPC_WIDE __attribute__((target_clones("avx2", "default")))
 #if __GNUC__ >= 12 /* earlier ones do not know the level that has fused products */
-#define GPC_FUSED __attribute__((target_clones("arch=x86-64-v3", "default")))
+#define GPC_FUSED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define GPC_FUSED GPC_WIDE
 #endif

@@ -5,7 +5,7 @@
 #include "ctest.h"
 #include "gp_effects.h"
 #include "gp_fit.h"
-#include "gp_joint_reduced.h"
+#include "joint_surrogate.h"
 #include "linalg.h"
 #include "tilt.h"
 
@@ -538,6 +538,165 @@ static void test_reduced(void) {
   }
 }
 
+/* The cheap value for many s2 and l, and its gradient there. */
+static void test_reduced_gradient(void) {
+  for (size_t k = 2; k <= 3; k++) {
+    problem *p = cmemory_get(NULL, sizeof *p);
+    make_problem(k, p);
+    const size_t e = p->joint.e;
+    gpc_joint_reduced reduced;
+    gpc_joint_reduced_room room;
+    gpc_joint_point to;
+    CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+    gpc_joint_reduced_get(&p->joint, &reduced);
+    gpc_joint_reduced_room_get(&p->joint, &room);
+    gpc_joint_point_get(&p->joint, &to);
+    gpc_joint_point_copy(&p->joint, &p->point, &to);
+    CHECK(gpc_joint_reduce(&p->joint, &p->pass, &p->point, got(e * e), &reduced) ==
+          GPC_OK);
+    double value, slow, g[2], up, down;
+    to.at.hyper.s2 *= 1.4;
+    to.at.hyper.l *= 0.8;
+    CHECK(gpc_joint_reduced_solve(&reduced, 0, &room, &to, &slow) == GPC_OK);
+    CHECK(gpc_joint_reduced_value(&reduced, &room, &to, &value) == GPC_OK);
+    CHECK_NEAR(value, slow, 1e-9);
+    gpc_joint_reduced_gradient(&reduced, &room, &to, g);
+    const gpc_hyper here = to.at.hyper;
+    for (int i = 0; i < 2; i++) {
+      double *moved = i == 0 ? &to.at.hyper.s2 : &to.at.hyper.l;
+      *moved *= exp(1e-4);
+      CHECK(gpc_joint_reduced_value(&reduced, &room, &to, &up) == GPC_OK);
+      *moved *= exp(-2e-4);
+      CHECK(gpc_joint_reduced_value(&reduced, &room, &to, &down) == GPC_OK);
+      to.at.hyper = here;
+      CHECK_NEAR(g[i], (up - down) / 2e-4, 1e-5 * fmax(1.0, fabs(g[i])));
+    }
+    cmemory_end();
+  }
+}
+
+/* Derivatives in log tau against differences of the surrogate and of its gradient. */
+static void test_tau_derivatives(void) {
+  for (size_t k = 2; k <= 3; k++) {
+    problem *p = cmemory_get(NULL, sizeof *p);
+    make_problem(k, p);
+    p->joint.slope_free = 0; /* the derivatives hold it */
+    CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+    gpc_joint_point to;
+    gpc_joint_point_get(&p->joint, &to);
+    gpc_joint_point_copy(&p->joint, &p->point, &to);
+    gpc_joint_surrogate sur = {.joint = &p->joint,
+                               .pass = &p->pass,
+                               .from = &p->point,
+                               .to = &to,
+                               .mean_scale = 1.0,
+                               .solution = gpc_joint_begin(&p->joint)};
+    const size_t dim = gpc_joint_dim(&p->joint);
+    double h[6], value, own[6], gradient[GPC_BLOCKS], second[GPC_BLOCKS][GPC_BLOCKS];
+    double up[GPC_BLOCKS], down[GPC_BLOCKS], unused[GPC_BLOCKS][GPC_BLOCKS];
+    gpc_joint_get_h(&p->joint, &p->point, h);
+    CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
+    gpc_joint_gradient(&sur, own);
+    gpc_joint_cov(&sur);
+    gpc_joint_tau_derivatives(&p->joint, &to, gradient, second);
+    for (size_t i = 2, b = 0; i < dim; i++, b++) { /* two classes have the first two */
+      CHECK_NEAR(gradient[b], own[i], 1e-8 * fmax(1.0, fabs(own[i])));
+      const double here = h[i], step = 1e-4;
+      h[i] = here + step;
+      CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
+      gpc_joint_cov(&sur);
+      gpc_joint_tau_derivatives(&p->joint, &to, up, unused);
+      h[i] = here - step;
+      CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
+      gpc_joint_cov(&sur);
+      gpc_joint_tau_derivatives(&p->joint, &to, down, unused);
+      h[i] = here;
+      for (size_t a = 0; a + 2 < dim; a++)
+        CHECK_NEAR(second[a][b], (up[a] - down[a]) / (2.0 * step),
+                   1e-5 * fmax(1.0, fabs(second[a][b])));
+    }
+    cmemory_end();
+  }
+}
+
+/* A step ends at the maximum of the surrogate within its limits; with another scale or an
+ * averaged H the means are those of the surrogate at the h found. */
+static void test_step(void) {
+  for (int hard = 0; hard < 2; hard++)
+    for (size_t k = 2; k <= 3; k++) {
+      problem *p = cmemory_get(NULL, sizeof *p);
+      make_problem(k, p);
+      const size_t q = p->joint.q, e = p->joint.e, g = p->joint.nodes->g;
+      gpc_joint_point to, slow;
+      gpc_joint_pass other, mixed;
+      gpc_joint_point_get(&p->joint, &to);
+      gpc_joint_point_get(&p->joint, &slow);
+      gpc_joint_pass_get(&p->joint, &other);
+      gpc_joint_point_copy(&p->joint, &p->point, &to);
+      other.pi = p->pass.pi;
+      to.at.slope = 1.1;
+      CHECK(gpc_joint_visit(&p->joint, &to, &other) == GPC_OK);
+      CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
+      mixed = p->pass;
+      mixed.hcc = got(g * g);
+      mixed.hce = got(g * e);
+      mixed.hee = got(e * e);
+      for (size_t i = 0; i < g * g; i++)
+        mixed.hcc[i] = 0.4 * p->pass.hcc[i] + 0.6 * other.hcc[i];
+      for (size_t i = 0; i < g * e; i++)
+        mixed.hce[i] = 0.4 * p->pass.hce[i] + 0.6 * other.hce[i];
+      for (size_t i = 0; i < e * e; i++)
+        mixed.hee[i] = 0.4 * p->pass.hee[i] + 0.6 * other.hee[i];
+      gpc_joint_point_copy(&p->joint, &p->point, &to);
+      const size_t dim = gpc_joint_dim(&p->joint);
+      double h[6], low[6], high[6], value, best, near, start = 0.0;
+      gpc_joint_get_h(&p->joint, &p->point, h);
+      for (size_t i = 0; i < dim; i++) {
+        low[i] = h[i] - 0.7;
+        high[i] = h[i] + 0.7;
+      }
+      const gpc_joint_step step = {.joint = &p->joint,
+                                   .pass = &p->pass,
+                                   .averaged = hard ? &mixed : &p->pass,
+                                   .mean_scale = hard ? 1.3 : 1.0,
+                                   .from = &p->point,
+                                   .to = &to,
+                                   .low = low,
+                                   .high = high,
+                                   .tol = 1e-6};
+      CHECK(gpc_joint_step_make(&step, gpc_joint_stepper_get(&p->joint), &best) ==
+            GPC_OK);
+      gpc_joint_surrogate sur = {.joint = &p->joint,
+                                 .pass = &p->pass,
+                                 .from = &p->point,
+                                 .to = &slow,
+                                 .mean_scale = hard ? 1.3 : 1.0,
+                                 .other = hard ? &other : NULL,
+                                 .share = 0.4,
+                                 .solution = gpc_joint_begin(&p->joint)};
+      gpc_joint_point_copy(&p->joint, &p->point, &slow);
+      CHECK(gpc_joint_value(&sur, h, &start) == GPC_OK);
+      gpc_joint_get_h(&p->joint, &to, h);
+      CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
+      gpc_joint_cov(&sur);
+      CHECK_NEAR(best, value, hard ? 2e-5 : 1e-8);
+      CHECK_NEAR(to.at.slope, slow.at.slope, hard ? 1e-3 : 1e-9);
+      for (size_t i = 0; i < e; i++)
+        CHECK_NEAR(to.effect[i], slow.effect[i], hard ? 1e-3 : 1e-8);
+      for (size_t i = 0; i < q * q; i++)
+        CHECK_NEAR(to.cov[i], slow.cov[i], 1e-8);
+      for (size_t i = 0; i < dim && !hard; i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+          const double here = h[i];
+          h[i] = fmin(fmax(here + 0.05 * sign, low[i]), high[i]);
+          CHECK(gpc_joint_value(&sur, h, &near) == GPC_OK);
+          CHECK(near < best + 0.02 * (best - start)); /* of which so much may be left */
+          h[i] = here;
+        }
+      cmemory_end();
+    }
+}
+
 /* Factors and inverses of matrices of several panels, and of sizes that no panel divides. */
 static void test_blocks(void) {
   const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130};
@@ -578,6 +737,9 @@ int main(void) {
   test_pass(0);
   test_pass(1);
   test_reduced();
+  test_reduced_gradient();
+  test_tau_derivatives();
+  test_step();
   test_blocks();
   test_mode();
   test_surrogate();

@@ -1,9 +1,25 @@
-/* gp_joint_surrogate.c: see gp_joint.h. */
-#include "gp_joint.h"
+/* joint_surrogate.h: the surrogate of a pass (gp_joint_step.h, eq. (37)) without the
+ * elimination of effects: an oracle. J = g'd - 1/2 scale d'H d - ..., and for Q (and S) H may
+ * be averaged with that of another pass. */
+#ifndef GPC_TEST_JOINT_SURROGATE_H
+#define GPC_TEST_JOINT_SURROGATE_H
+
+#include "gp_joint_step.h"
 #include "linalg.h"
 
 #include <math.h>
 #include <string.h>
+
+typedef struct {
+  gpc_joint *joint;
+  const gpc_joint_pass *pass;
+  const gpc_joint_point *from;
+  gpc_joint_point *to;                 /* what is solved for: hyper, tau, m, slope, e */
+  double mean_scale;                   /* of H in the quadratic term */
+  const gpc_joint_pass *other;         /* NULL, or the pass to average with */
+  double share;                        /* of `pass` in that average */
+  struct gpc_joint_solution *solution; /* the last one */
+} gpc_joint_surrogate;
 
 /* The last solution: features, products and factors. n = m + e. */
 typedef struct gpc_joint_solution {
@@ -21,7 +37,7 @@ typedef struct gpc_joint_solution {
   double *ga, *grho, *row, *smm; /* [g x m], [g], [g], [n x m] */
 } solution;
 
-struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint) {
+static struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint) {
   const gpc_memory *memory = joint->memory;
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e, n = joint->q;
   solution *s = memory->get(memory->self, sizeof *s);
@@ -51,31 +67,6 @@ struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint) {
   s->row = gpc_get_doubles(memory, g);
   s->smm = gpc_get_doubles(memory, n * m);
   return s;
-}
-
-size_t gpc_joint_dim(const gpc_joint *joint) {
-  size_t dim = 2;
-  for (int b = 0; b < GPC_BLOCKS; b++)
-    dim += joint->features.count[b] > 0;
-  return dim;
-}
-
-void gpc_joint_get_h(const gpc_joint *joint, const gpc_joint_point *point, double *h) {
-  size_t at = 2;
-  h[0] = log(point->at.hyper.s2);
-  h[1] = log(point->at.hyper.l);
-  for (int b = 0; b < GPC_BLOCKS; b++)
-    if (joint->features.count[b])
-      h[at++] = log(point->tau[b]);
-}
-
-void gpc_joint_set_h(const gpc_joint *joint, const double *h, gpc_joint_point *point) {
-  size_t at = 2;
-  point->at.hyper.s2 = exp(h[0]);
-  point->at.hyper.l = exp(h[1]);
-  for (int b = 0; b < GPC_BLOCKS; b++)
-    if (joint->features.count[b])
-      point->tau[b] = exp(h[at++]);
 }
 
 /* Prior precision of number j of (m, e). */
@@ -113,16 +104,6 @@ static void assemble(const gpc_joint *joint, const gpc_joint_point *point,
     q[j + n * j] += precision(joint, point, j);
 }
 
-/* out [g + e] := H x. */
-static void product(const gpc_joint *joint, const gpc_joint_pass *pass, const double *x,
-                    double *out) {
-  const size_t g = joint->nodes->g, e = joint->e;
-  gpc_symm(g, 1, pass->hcc, x, out);
-  gpc_gemm(0, 0, g, 1, e, 1.0, pass->hce, x + g, 1.0, out);
-  gpc_gemm(1, 0, e, 1, g, 1.0, pass->hce, x, 0.0, out + g);
-  gpc_gemm(0, 0, e, 1, e, 1.0, pass->hee, x + g, 1.0, out + g);
-}
-
 /* to [n] := X'v, v [g + e]: (A'v_c, v_e). */
 static void project(const gpc_joint *joint, const double *a, const double *v,
                     double *to) {
@@ -156,14 +137,14 @@ static void solve_means(gpc_joint_surrogate *sur, const double *chol) {
   /* target = g + scale H (psi0, e0) */
   memcpy(s->d, pass->psi, g * sizeof(double));
   memcpy(s->d + g, sur->from->effect, e * sizeof(double));
-  product(joint, pass, s->d, s->target);
+  gpc_joint_product(joint, pass, s->d, s->target);
   for (size_t i = 0; i < g + e; i++)
     s->target[i] = scale * s->target[i] + (i < g ? pass->gc[i] : pass->ge[i - g]);
   project(joint, s->a, s->target, s->rhs);
   /* what a unit of the slope adds: scale H (z, 0) */
   memcpy(s->d, joint->nodes->z, g * sizeof(double));
   memset(s->d + g, 0, e * sizeof(double));
-  product(joint, pass, s->d, s->hd);
+  gpc_joint_product(joint, pass, s->d, s->hd);
   for (size_t i = 0; i < g + e; i++)
     s->hd[i] *= scale;
   project(joint, s->a, s->hd, s->slope_rhs);
@@ -212,7 +193,7 @@ static gpc_status set_features(gpc_joint_surrogate *sur) {
   return GPC_OK;
 }
 
-gpc_status gpc_joint_value(void *self, const double *h, double *value) {
+static gpc_status gpc_joint_value(void *self, const double *h, double *value) {
   gpc_joint_surrogate *sur = self;
   const gpc_joint *joint = sur->joint;
   const gpc_joint_pass *pass = sur->pass;
@@ -246,7 +227,7 @@ gpc_status gpc_joint_value(void *self, const double *h, double *value) {
     s->d[i] -= pass->psi[i];
   for (size_t i = 0; i < e; i++)
     s->d[g + i] = to->effect[i] - sur->from->effect[i];
-  product(joint, pass, s->d, s->hd);
+  gpc_joint_product(joint, pass, s->d, s->hd);
   double sum = gpc_dot(g, pass->gc, s->d) + gpc_dot(e, pass->ge, s->d + g) -
                0.5 * sur->mean_scale * gpc_dot(g + e, s->d, s->hd);
   for (size_t j = 0; j < n; j++) {
@@ -270,7 +251,7 @@ static double variance(const solution *s, size_t n, size_t j) {
   return gpc_dot(n - j, s->inv + j + n * j, s->inv + j + n * j);
 }
 
-void gpc_joint_gradient(void *self, double *gradient) {
+static void gpc_joint_gradient(void *self, double *gradient) {
   gpc_joint_surrogate *sur = self;
   const gpc_joint *joint = sur->joint;
   const gpc_joint_pass *pass = sur->pass;
@@ -312,9 +293,11 @@ void gpc_joint_gradient(void *self, double *gradient) {
       gradient[at++] = per_block[b] + own[b];
 }
 
-void gpc_joint_cov(gpc_joint_surrogate *sur) {
+static void gpc_joint_cov(gpc_joint_surrogate *sur) {
   invert(sur->joint, sur->solution);
   gpc_inverse_from_lower(sur->joint->q, sur->solution->inv, sur->to->cov);
   sur->to->has_effects = sur->joint->e > 0;
   sur->to->logdet = -gpc_chol_logdet(sur->joint->q, sur->solution->q);
 }
+
+#endif

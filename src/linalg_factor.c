@@ -45,13 +45,9 @@ static void take_off(size_t n, size_t j, size_t count, size_t p, size_t q, doubl
       const size_t row = t >= low ? t + 4 : low;
       if (t >= low)
         take_corner_off(n, t, p, q, a);
-      for (size_t s = p; s < q && row < high; s += 4) {
-        double x[4][4];
-        for (size_t u = 0; u < 4; u++)
-          for (size_t v = 0; v < 4; v++)
-            x[u][v] = -a[t + v + n * (s + u)];
-        gpc_add_four(high - row, n, a + row + n * s, x, a + row + n * t);
-      }
+      if (row < high)
+        gpc_add_block(high - row, 4, q - p, -1.0, a + row + n * p, n, a + t + n * p, n, 1,
+                      a + row + n * t, n);
     }
   }
 }
@@ -112,14 +108,8 @@ static void take_rows_off(size_t n, const double *chol, size_t c, size_t end, si
                           size_t count, double *inv) {
   for (size_t low = p + count; low < n; low += CHUNK) {
     const size_t rows = n - low < CHUNK ? n - low : CHUNK;
-    for (size_t t = c; t < end; t += 4)
-      for (size_t s = p; s < p + count; s += 4) {
-        double x[4][4];
-        for (size_t u = 0; u < 4; u++)
-          for (size_t v = 0; v < 4; v++)
-            x[u][v] = -inv[s + u + n * (t + v)];
-        gpc_add_four(rows, n, chol + low + n * s, x, inv + low + n * t);
-      }
+    gpc_add_block(rows, end - c, count, -1.0, chol + low + n * p, n, inv + p + n * c, 1,
+                  n, inv + low + n * c, n);
   }
 }
 

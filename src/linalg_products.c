@@ -4,6 +4,10 @@
 #include "linalg_kernels.h"
 #include "simd.h"
 
+#include <string.h>
+
+#define FEW 4 /* columns that are worked on together */
+
 /* to [n] += sum_j x_j column j of a [n x m], x_j at x[j * step]. */
 GPC_FUSED static void add_weighted(size_t n, size_t m, const double *a, const double *x,
                                    size_t step, double alpha, double *to) {
@@ -29,42 +33,7 @@ GPC_FUSED static void add_weighted(size_t n, size_t m, const double *a, const do
 static void add_columns(int tb, size_t n, size_t k, size_t m, double alpha,
                         const double *a, const double *b, double *c) {
   const size_t row = tb ? k : 1, column = tb ? 1 : m; /* steps through b */
-  const size_t whole = m - m % 4;
-  size_t q = 0;
-  for (; q + 4 <= k; q += 4) {
-    for (size_t j = 0; j < whole; j += 4) {
-      double x[4][4];
-      for (size_t s = 0; s < 4; s++)
-        for (size_t t = 0; t < 4; t++)
-          x[s][t] = alpha * b[(j + s) * row + (q + t) * column];
-      gpc_add_four(n, n, a + j * n, x, c + q * n);
-    }
-    for (size_t t = 0; t < 4; t++)
-      add_weighted(n, m - whole, a + whole * n, b + whole * row + (q + t) * column, row,
-                   alpha, c + (q + t) * n);
-  }
-  for (; q < k; q++)
-    add_weighted(n, m, a, b + q * column, row, alpha, c + q * n);
-}
-
-/* c [n x k] += alpha a'b, a [m x n] and b [m x k] as stored: inner products of columns,
- * four by two; `lower`: only those on and below the diagonal (and some above it). */
-static void add_products(int lower, size_t n, size_t k, size_t m, double alpha,
-                         const double *a, const double *b, double *c) {
-  for (size_t q = 0; q < k; q += 2)
-    for (size_t p = lower ? q - q % 4 : 0; p < n; p += 4) {
-      const double *left[4], *right[2];
-      double sum[4][2];
-      const size_t rows = n - p < 4 ? n - p : 4, columns = k - q < 2 ? k - q : 2;
-      for (size_t i = 0; i < 4; i++) /* at the edge the first again */
-        left[i] = a + (i < rows ? p + i : p) * m;
-      for (size_t j = 0; j < 2; j++)
-        right[j] = b + (j < columns ? q + j : q) * m;
-      gpc_eight_products(m, left, right, sum);
-      for (size_t j = 0; j < columns; j++)
-        for (size_t i = 0; i < rows; i++)
-          c[p + i + n * (q + j)] += alpha * sum[i][j];
-    }
+  gpc_add_block(n, k, m, alpha, a, n, b, row, column, c, n);
 }
 
 #define PIECE 64 /* of a row, copied to lie in one stretch */
@@ -85,9 +54,8 @@ GPC_WIDE static void add_rows(size_t n, size_t k, size_t m, double alpha, const 
 }
 
 void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c) {
-  for (size_t i = 0; i < n * n; i++)
-    c[i] = 0.0;
-  add_products(1, n, n, m, 1.0, a, b, c);
+  memset(c, 0, n * n * sizeof(double));
+  gpc_add_products(1, n, n, m, 1.0, a, b, c);
   gpc_symmetrise(n, c);
 }
 
@@ -97,48 +65,39 @@ GPC_WIDE static void scale_column(size_t n, double by, double *x) {
     x[i] *= by;
 }
 
-/* Columns j .. j + 4 of x [n x m] less columns s .. s + 4 times L', or (t) L. */
-static void take_four_off(int t, size_t n, size_t m, const double *chol, size_t s,
-                          size_t j, double *x) {
-  double by[4][4];
-  for (size_t u = 0; u < 4; u++)
-    for (size_t v = 0; v < 4; v++)
-      by[u][v] = -(t ? chol[s + u + m * (j + v)] : chol[j + v + m * (s + u)]);
-  gpc_add_four(n, n, x + n * s, by, x + n * j);
-}
-
 void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x) {
-  const size_t whole = m - m % 4;
-  for (size_t j = 0; j < m; j++) { /* x_j := (x_j - sum_{i<j} L_ji x_i) / L_jj */
-    const size_t block = j < whole ? j - j % 4 : 0; /* from here on one by one */
-    for (size_t s = 0; s < block && j == block; s += 4)
-      take_four_off(0, n, m, chol, s, j, x);
+  for (size_t j = 0; j < m; j++) {    /* x_j := (x_j - sum_{i<j} L_ji x_i) / L_jj */
+    const size_t block = j - j % FEW; /* from here on one by one */
+    if (j == block)
+      gpc_add_block(n, m - j < FEW ? m - j : FEW, j, -1.0, x, n, chol + j, m, 1,
+                    x + n * j, n);
     add_weighted(n, j - block, x + n * block, chol + j + m * block, m, -1.0, x + n * j);
     scale_column(n, 1.0 / chol[j + m * j], x + n * j);
   }
 }
 
 void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x) {
-  const size_t whole = m - m % 4;
   for (size_t j = m; j-- > 0;) { /* x_j := (x_j - sum_{i>j} L_ij x_i) / L_jj */
-    const size_t next = j < whole ? j - j % 4 + 4 : m, last = next < whole ? whole : next;
-    for (size_t s = next; s < whole && j + 1 == next; s += 4)
-      take_four_off(1, n, m, chol, s, j - 3, x);
-    add_weighted(n, next - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0,
+    const size_t block = j - j % FEW, end = block + FEW < m ? block + FEW : m;
+    if (j + 1 == end && end < m)
+      gpc_add_block(n, FEW, m - end, -1.0, x + n * end, n, chol + end + m * block, 1, m,
+                    x + n * block, n);
+    add_weighted(n, end - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0,
                  x + n * j);
-    add_weighted(n, m - last, x + n * last, chol + last + m * j, 1, -1.0, x + n * j);
     scale_column(n, 1.0 / chol[j + m * j], x + n * j);
   }
 }
 
 void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
               const double *b, double beta, double *c) {
-  for (size_t i = 0; i < n * k; i++)
-    c[i] = beta == 0.0 ? 0.0 : beta * c[i];
+  if (beta == 0.0)
+    memset(c, 0, n * k * sizeof(double));
+  else if (beta != 1.0)
+    scale_column(n * k, beta, c);
   if (ta && tb)
     add_rows(n, k, m, alpha, a, b, c);
   else if (ta)
-    add_products(0, n, k, m, alpha, a, b, c);
+    gpc_add_products(0, n, k, m, alpha, a, b, c);
   else
     add_columns(tb, n, k, m, alpha, a, b, c);
 }

@@ -25,4 +25,18 @@
 #define GPC_FUSED
 #endif
 
+/* A part of functions so marked: compiled with each of them, not once for all. */
+#ifdef __GNUC__
+#define GPC_PART static inline __attribute__((always_inline))
+#else
+#define GPC_PART static inline
+#endif
+
+/* Four doubles in one register, or in two; at any address. Without GPC_FOURS compilers
+ * would take such vectors apart in memory. */
+#if defined(__clang__) || (defined(__GNUC__) && defined(__x86_64__))
+#define GPC_FOURS
+typedef double gpc_four __attribute__((vector_size(32), aligned(8), may_alias));
+#endif
+
 #endif

@@ -153,6 +153,41 @@ static void test_products(void) {
   }
 }
 
+/* Every way in which tiles of 8 x 4 fit a product, and terms in more than one piece. */
+static void test_tiles(void) {
+  enum { ROWS = 19, TERMS = 70 };
+  double a[ROWS * TERMS], b[ROWS * TERMS], c[ROWS * ROWS], d[ROWS * ROWS];
+  fill_normal(ROWS * TERMS, a);
+  fill_normal(ROWS * TERMS, b);
+  for (size_t n = 1; n <= ROWS; n++)
+    for (size_t k = 1; k <= 9; k++)
+      for (int kind = 0; kind < 4; kind++) {
+        const int ta = kind % 2, tb = kind / 2;
+        slow_product(ta, tb, n, k, TERMS, a, b, d);
+        gpc_gemm(ta, tb, n, k, TERMS, 1.0, a, b, 0.0, c);
+        CHECK_NEAR(apart(n * k, c, d), 0.0, 1e-13);
+      }
+  /* no row or column depends on how many there are */
+  for (int ta = 0; ta < 2; ta++) {
+    gpc_gemm(ta, 0, ROWS, 9, TERMS, 1.0, a, b, 0.0, d);
+    for (size_t k = 1; k <= 9; k++) {
+      gpc_gemm(ta, 0, ROWS, k, TERMS, 1.0, a, b, 0.0, c);
+      CHECK(memcmp(c, d, ROWS * k * sizeof(double)) == 0);
+    }
+  }
+  gpc_gemm(1, 0, ROWS, 9, TERMS, 1.0, a, b, 0.0, d);
+  for (size_t n = 1; n <= ROWS; n++) {
+    gpc_gemm(1, 0, n, 9, TERMS, 1.0, a, b, 0.0, c);
+    for (size_t q = 0; q < 9; q++)
+      CHECK(memcmp(c + n * q, d + ROWS * q, n * sizeof(double)) == 0);
+  }
+  for (size_t n = 1; n <= ROWS; n++) { /* a'b symmetric */
+    slow_product(1, 0, n, n, TERMS, a, a, d);
+    gpc_gram(n, TERMS, a, a, c);
+    CHECK_NEAR(apart(n * n, c, d), 0.0, 1e-13);
+  }
+}
+
 /* Interpolated value at z of f given on the nodes. */
 static double interpolate(const gpc_line *line, const double *f, double z) {
   double tau, wts[GPC_STENCIL], sum = 0.0;
@@ -383,6 +418,7 @@ int main(void) {
   test_cholesky();
   test_not_positive();
   test_products();
+  test_tiles();
   test_line();
   test_adjoint();
   test_bent_line();

@@ -1,5 +1,6 @@
 /* gp_nodes.c: see gp_nodes.h. */
 #include "gp_nodes.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,12 +62,44 @@ void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_l
       slot[i] = slot[i] ? (int)nodes->g++ : -1;
   }
   nodes->slot = slot;
+  nodes->stencil = NULL;
+  nodes->stencil_at = NULL;
   nodes->z = gpc_get_doubles(memory, nodes->g);
   nodes->truth = gpc_get_doubles(memory, nodes->g);
   for (size_t i = 0; i < line->g; i++)
     if (!slot || slot[i] >= 0)
       nodes->z[gpc_nodes_at(nodes, i)] = gpc_line_node(line, i);
   set_labels(data, prior, nodes);
+}
+
+GPC_WIDE void gpc_nodes_stencils(const gpc_gp_data *data, const gpc_nodes *nodes,
+                                 size_t row, size_t rows, double *wts, int *at) {
+  const size_t k = data->k;
+  double tau[GPC_STENCIL_ROWS], by_node[GPC_STENCIL * GPC_STENCIL_ROWS];
+  int first[GPC_STENCIL_ROWS];
+  for (size_t j = 0; j < k; j++) {
+    for (size_t i = 0; i < rows; i++)
+      tau[i] = gpc_gp_score(data, row + i, j);
+    gpc_line_coordinates(&nodes->line, rows, tau, tau);
+    gpc_line_weights(rows, tau, GPC_STENCIL_ROWS, first, by_node);
+    for (size_t i = 0; i < rows; i++) { /* a score's weights side by side */
+      double *own = wts + (k * i + j) * GPC_STENCIL;
+      for (size_t q = 0; q < GPC_STENCIL; q++)
+        own[q] = by_node[q * GPC_STENCIL_ROWS + i];
+      at[k * i + j] = nodes->slot ? nodes->slot[first[i]] : first[i];
+    }
+  }
+}
+
+void gpc_nodes_keep_stencils(const gpc_gp_data *data, const gpc_memory *memory,
+                             gpc_nodes *nodes) {
+  const size_t n = data->n, k = data->k;
+  nodes->stencil = gpc_get_doubles(memory, n * k * GPC_STENCIL);
+  nodes->stencil_at = gpc_get_ints(memory, n * k);
+  for (size_t row = 0; row < n; row += GPC_STENCIL_ROWS)
+    gpc_nodes_stencils(
+        data, nodes, row, n - row < GPC_STENCIL_ROWS ? n - row : GPC_STENCIL_ROWS,
+        nodes->stencil + row * k * GPC_STENCIL, nodes->stencil_at + row * k);
 }
 
 void gpc_nodes_append(size_t p, const double *z, const gpc_memory *memory,

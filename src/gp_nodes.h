@@ -19,6 +19,8 @@ typedef struct {
   double *z;          /* [g] */
   double *truth;      /* [g] sum_n w_n omega_g(z_{n,y}): the labels' weights, eq. (18) */
   double log_factors; /* sum_n w_n log factor(z_{n,y}) of the prior mean */
+  double *stencil;    /* [n][k][12] omega of every score, eq. (23), and ... */
+  int *stencil_at;    /* ... [n][k] the first node in use; NULL: not kept */
 } gpc_nodes;
 
 /* Where a stencil, or a node, of the line begins among the nodes in use. */
@@ -34,6 +36,17 @@ void gpc_nodes_reached(const gpc_gp_data *data, const gpc_line *line, int *reach
 void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_line *line,
                     size_t fine_cells, int some, const gpc_memory *memory,
                     gpc_nodes *nodes);
+
+/* The stencils of the scores in `rows` rows from `row` on, as nodes->stencil has
+ * them: class j of row i at wts + 12 (k i + j) and at[k i + j]. At most
+ * GPC_STENCIL_ROWS rows. */
+#define GPC_STENCIL_ROWS 16
+void gpc_nodes_stencils(const gpc_gp_data *data, const gpc_nodes *nodes, size_t row,
+                        size_t rows, double *wts, int *at);
+
+/* Keep the stencils of all scores. */
+void gpc_nodes_keep_stencils(const gpc_gp_data *data, const gpc_memory *memory,
+                             gpc_nodes *nodes);
 
 /* More nodes behind those of the line, at z [p]: no stencil reaches them, functions of the
  * model are known there all the same. */

@@ -7,14 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-#define ROWS 16 /* rows worked on together: the loops over them vectorise */
+#define ROWS GPC_STENCIL_ROWS /* worked on together: the loops over them vectorise */
 
-/* Work of one chunk: for every class the stencils of ROWS scores. */
+/* Work of one chunk: the stencils of ROWS rows, and what is read off the tables there. */
 typedef struct {
-  double *wts;         /* [k][ROWS][12] */
+  double *own_wts;     /* [ROWS][k][12] where they are not kept */
   double *phi, *e, *r; /* [k][ROWS] */
   gpc_gp_batch batch;
-  int *first; /* [k][ROWS], stored in a stretch of doubles */
+  int *own_at;       /* [ROWS][k], stored in a stretch of doubles */
+  const double *wts; /* [ROWS][k][12] stencils of the present rows ... */
+  const int *at;     /* ... [ROWS][k] and where they begin */
 } chunk_work;
 
 static size_t chunk_doubles(size_t k, size_t g) {
@@ -26,40 +28,53 @@ size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g) {
 }
 
 static void carve(size_t k, size_t g, double *block, chunk_work *work) {
-  work->wts = block;
-  work->phi = work->wts + k * ROWS * GPC_STENCIL;
+  work->own_wts = block;
+  work->phi = work->own_wts + k * ROWS * GPC_STENCIL;
   work->e = work->phi + k * ROWS;
   work->r = work->e + k * ROWS;
-  work->first = (int *)(void *)(work->r + k * ROWS);
+  work->own_at = (int *)(void *)(work->r + k * ROWS);
   work->batch.p = work->r + 2 * k * ROWS;
   work->batch.count = 0;
   memset(work->batch.p, 0, GPC_BATCH * g * sizeof(double));
 }
 
-/* eq. (23): psi and r for class j of `rows` rows. */
-GPC_WIDE static void tabulate(size_t rows, const double *tau, const gpc_nodes *nodes,
-                              const gpc_gp_tables *tables, size_t j, chunk_work *work) {
-  double by_node[GPC_STENCIL * ROWS], *wts = work->wts + j * GPC_STENCIL * ROWS;
-  double *phi = work->phi + j * ROWS, *r = work->r + j * ROWS;
-  int *first = work->first + j * ROWS;
-  gpc_line_weights(rows, tau, ROWS, first, by_node);
-  for (size_t i = 0; i < rows; i++) /* a score's weights side by side */
-    for (size_t q = 0; q < GPC_STENCIL; q++)
-      wts[i * GPC_STENCIL + q] = by_node[q * ROWS + i];
-  for (size_t i = 0; i < rows && nodes->slot; i++)
-    first[i] = nodes->slot[first[i]];
-  for (size_t i = 0; i < rows; i++) {
-    const double *psi = tables->psi + first[i], *rt = tables->r + first[i];
-    const double *own = wts + i * GPC_STENCIL;
-    double sum = 0.0, rsum = 0.0;
-#pragma omp simd reduction(+ : sum, rsum)
-    for (size_t q = 0; q < GPC_STENCIL; q++) {
-      sum += own[q] * psi[q];
-      rsum += own[q] * rt[q];
-    }
-    phi[i] = sum;
-    r[i] = rsum;
+static void set_stencils(const gpc_gp_data *data, const gpc_nodes *nodes, size_t first,
+                         size_t rows, chunk_work *work) {
+  if (nodes->stencil) {
+    work->wts = nodes->stencil + first * data->k * GPC_STENCIL;
+    work->at = nodes->stencil_at + first * data->k;
+    return;
   }
+  gpc_nodes_stencils(data, nodes, first, rows, work->own_wts, work->own_at);
+  work->wts = work->own_wts;
+  work->at = work->own_at;
+}
+
+/* sum_q wts_q f_q over a stencil. */
+GPC_PART double weighted(const double *wts, const double *f) {
+#ifdef GPC_FOURS
+  const gpc_four *w = (const gpc_four *)wts, *x = (const gpc_four *)f;
+  const gpc_four sum = w[0] * x[0] + w[1] * x[1] + w[2] * x[2];
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+#else
+  double sum = 0.0;
+  for (size_t q = 0; q < GPC_STENCIL; q++)
+    sum += wts[q] * f[q];
+  return sum;
+#endif
+}
+
+/* eq. (23): psi and r of `rows` rows. */
+GPC_FUSED static void tabulate(size_t rows, size_t k, const gpc_gp_tables *tables,
+                               chunk_work *work) {
+  const double *own = work->wts;
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < k; j++, own += GPC_STENCIL) {
+      const int first = work->at[i * k + j];
+      const double *psi = tables->psi + first, *rt = tables->r + first;
+      work->phi[j * ROWS + i] = weighted(own, psi);
+      work->r[j * ROWS + i] = weighted(own, rt);
+    }
 }
 
 /* Softmax of the rows in place: e becomes the probabilities. lse [rows]. */
@@ -102,14 +117,14 @@ GPC_WIDE static void scatter_row(size_t k, size_t i, double w,
   size_t from = tables->g, to = 0;
   double squares = 0.0, *row = gpc_gp_batch_row(&work->batch, tables->g);
   for (size_t j = 0; j < k; j++) {
-    size_t first = (size_t)work->first[j * ROWS + i];
+    size_t first = (size_t)work->at[i * k + j];
     double s = work->e[j * ROWS + i], spread = w * (s - s * s);
     if (s == 0.0)
       continue;
     squares += s * s * work->r[j * ROWS + i];
     from = first < from ? first : from;
     to = first + GPC_STENCIL > to ? first + GPC_STENCIL : to;
-    const double *wts = work->wts + (j * ROWS + i) * GPC_STENCIL;
+    const double *wts = work->wts + (i * k + j) * GPC_STENCIL;
     double *p = row + first, *v = stats->spread + first;
 #pragma omp simd
     for (size_t q = 0; q < GPC_STENCIL; q++) {
@@ -133,13 +148,8 @@ static void pass_chunk(const gpc_gp_data *data, const gpc_prior *prior,
   for (size_t first = begin; first < end; first += ROWS) {
     size_t rows = end - first < ROWS ? end - first : ROWS;
     double lse[ROWS];
-    for (size_t j = 0; j < k; j++) {
-      double tau[ROWS];
-      for (size_t i = 0; i < rows; i++)
-        tau[i] = gpc_gp_score(data, first + i, j);
-      gpc_line_coordinates(&nodes->line, rows, tau, tau);
-      tabulate(rows, tau, nodes, tables, j, &work);
-    }
+    set_stencils(data, nodes, first, rows, &work);
+    tabulate(rows, k, tables, &work);
     softmax_rows(data, prior, first, rows, &work, lse);
     for (size_t i = 0; i < rows; i++) {
       double w = gpc_gp_weight(data, first + i);

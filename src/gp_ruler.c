@@ -11,6 +11,7 @@
 #define MUCH_DATA 2e6       /* scores: the rows of so many ... */
 #define MOST_VALUES 1.4     /* ... shall not take much more memory than they do */
 #define HEADROOM 1.3        /* cells for maps so much steeper than the first one */
+#define MOST_KEPT 32768     /* scores whose stencils are kept: 3 MB */
 #define WIDE 1.3            /* bulks: beyond this some nodes may be reached by none */
 
 int gpc_ruler_lay(const gpc_gp_data *data, const gpc_prior *prior,
@@ -49,6 +50,8 @@ static gpc_nodes *nodes_of_level(gpc_ruler *ruler, int level) {
   gpc_nodes_make(ruler->data, ruler->prior, &line, 0, ruler->some, ruler->memory, nodes);
   if (ruler->extra)
     gpc_nodes_append(ruler->extra, ruler->extra_z, ruler->memory, nodes);
+  if (!ruler->want_rows && ruler->data->n * ruler->data->k <= MOST_KEPT)
+    gpc_nodes_keep_stencils(ruler->data, ruler->memory, nodes);
   if (ruler->rows && level <= ruler->rows_level)
     nodes->fine_cells = (size_t)1 << (ruler->rows_level - level);
   return ruler->level[level] = nodes;

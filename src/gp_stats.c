@@ -1,6 +1,7 @@
 /* gp_stats.c: see gp_stats.h. */
 #include "gp_stats.h"
 #include "linalg.h"
+#include "linalg_kernels.h"
 #include "simd.h"
 
 #include <math.h>
@@ -38,48 +39,40 @@ GPC_WIDE void gpc_gp_stats_sum(size_t g, size_t chunks, double *block,
   memcpy(stats->p, block + 2, (size - 2) * sizeof(double));
 }
 
-#define FEATURES                                                                         \
-  64 /* features summed at a time: their sums stay in registers and cache */
+#define FEATURES 64 /* summed at a time */
 
-/* quad [GPC_BATCH] := abar'S abar = |sum_g p_g U'a_g|^2 of each row. */
-GPC_FUSED static void row_quadratics(const gpc_gp_tables *tables,
-                                     const gpc_gp_batch *batch, size_t from, size_t to,
-                                     double *quad) {
+/* quad [GPC_BATCH] += abar'S abar = |sum_g p_g U'a_g|^2 of each row. */
+static void row_quadratics(const gpc_gp_tables *tables, const gpc_gp_batch *batch,
+                           size_t from, size_t to, double *quad) {
   const size_t g = tables->g, m = tables->m;
-  double sum[GPC_BATCH][FEATURES];
+  double sum[GPC_BATCH * FEATURES];
   for (size_t first = 0; first < m; first += FEATURES) {
     const size_t count = m - first < FEATURES ? m - first : FEATURES;
     memset(sum, 0, sizeof sum);
-    for (size_t i = from; i < to; i++) {
-      const double *au = tables->au + i * m + first, *p = batch->p + i;
-      const double p0 = p[0], p1 = p[g], p2 = p[2 * g], p3 = p[3 * g];
-#pragma omp simd
-      for (size_t q = 0; q < count; q++) {
-        const double x = au[q];
-        sum[0][q] += p0 * x;
-        sum[1][q] += p1 * x;
-        sum[2][q] += p2 * x;
-        sum[3][q] += p3 * x;
-      }
-    }
+    gpc_add_block(count, GPC_BATCH, to - from, 1.0, tables->au + from * m + first, m,
+                  batch->p + from, 1, g, sum, count);
     for (size_t r = 0; r < GPC_BATCH; r++)
-      quad[r] += gpc_dot(count, sum[r], sum[r]);
+      quad[r] += gpc_dot(count, sum + r * count, sum + r * count);
   }
 }
 
 /* q += sum_r w_r p_r p_r' over the nodes [from, to), lower triangle. */
 GPC_FUSED static void add_outer(const gpc_gp_batch *batch, size_t g, size_t from,
                                 size_t to, double *q) {
-  const double *p0 = batch->p, *p1 = p0 + g, *p2 = p1 + g, *p3 = p2 + g;
+  const double *p0 = batch->p, *p1 = p0 + g, *p2 = p1 + g, *p3 = p2 + g, *p4 = p3 + g,
+               *p5 = p4 + g, *p6 = p5 + g, *p7 = p6 + g, *w = batch->w;
   for (size_t j = from; j < to; j++) {
     double *column = q + j * g;
-    const double x0 = batch->w[0] * p0[j], x1 = batch->w[1] * p1[j],
-                 x2 = batch->w[2] * p2[j], x3 = batch->w[3] * p3[j];
-    if (x0 == 0.0 && x1 == 0.0 && x2 == 0.0 && x3 == 0.0)
+    const double x0 = w[0] * p0[j], x1 = w[1] * p1[j], x2 = w[2] * p2[j],
+                 x3 = w[3] * p3[j], x4 = w[4] * p4[j], x5 = w[5] * p5[j],
+                 x6 = w[6] * p6[j], x7 = w[7] * p7[j];
+    if (x0 == 0.0 && x1 == 0.0 && x2 == 0.0 && x3 == 0.0 && x4 == 0.0 && x5 == 0.0 &&
+        x6 == 0.0 && x7 == 0.0)
       continue;
 #pragma omp simd
     for (size_t i = j; i < to; i++)
-      column[i] += x0 * p0[i] + x1 * p1[i] + x2 * p2[i] + x3 * p3[i];
+      column[i] += (x0 * p0[i] + x1 * p1[i] + x2 * p2[i] + x3 * p3[i]) +
+                   (x4 * p4[i] + x5 * p5[i] + x6 * p6[i] + x7 * p7[i]);
   }
 }
 

@@ -49,7 +49,7 @@ void gpc_gp_stats_sum(size_t g, size_t chunks, double *block, gpc_gp_stats *stat
 
 /* Rows are added to the sums in batches, so that tables and sums are read once for
  * several of them. */
-#define GPC_BATCH 4
+#define GPC_BATCH 8
 
 typedef struct {
   double *p; /* [GPC_BATCH x g] a row's p at p + i g, zero elsewhere */

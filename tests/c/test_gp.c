@@ -264,6 +264,16 @@ static void on_line(const gpc_gp_data *data, const place *p, int sparse, int som
   }
   gpc_gp_pass(data, &p->point.prior, &nodes, rows, &tables,
               got(gpc_gp_pass_work(data, rows, g)), &stats);
+  if (!sparse) { /* stencils that are kept are the same */
+    double *again = got(gpc_gp_stats_size(g));
+    gpc_gp_stats kept;
+    gpc_gp_stats_carve(g, again, &kept);
+    gpc_nodes_keep_stencils(data, &cmemory, &nodes);
+    gpc_gp_pass(data, &p->point.prior, &nodes, NULL, &tables,
+                got(gpc_gp_pass_work(data, NULL, g)), &kept);
+    CHECK(kept.loss == stats.loss && kept.extra == stats.extra);
+    CHECK(memcmp(kept.p, stats.p, (3 * g + g * g) * sizeof(double)) == 0);
+  }
   grad_room r;
   CHECK(gpc_gp_from_stats(&p->basis, &p->point, &nodes, t.a, &tables, &stats,
                           got(gpc_gp_from_stats_work(g, M)), room(&r)) == GPC_OK);

@@ -45,6 +45,7 @@ static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimi
   for (;;) {
     gpc_optimise_settings how = {.tol = quick ? fmax(s->tol, 1e-3) : s->tol,
                                  .elbo_to_beat = to_beat,
+                                 .local = quick, /* the fit of the best will look */
                                  .max_passes =
                                      quick && s->max_passes > 12 ? 12 : s->max_passes};
     gpc_status status = gpc_start_limits(f, &f->at, &how);

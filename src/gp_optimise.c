@@ -219,7 +219,8 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
     const int end = o->progress.promise < tol;
     if (end && !may_stop(o, settings, &c.how))
       continue;
-    c.looking = gpc_propose_wants_look(o, &settings->box, c.looks, c.look_refused, end) &&
+    c.looking = !settings->local &&
+                gpc_propose_wants_look(o, &settings->box, c.looks, c.look_refused, end) &&
                 gpc_propose_elsewhere(o, &settings->box, tol, c.looks++);
     if (end && !c.looking) {
       if (!resolved(o, &status))

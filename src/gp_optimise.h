@@ -27,6 +27,7 @@ typedef struct {
   int max_passes;
   double tol;          /* nats: stop when the surrogate promises less */
   double elbo_to_beat; /* give up when this is out of reach; -INFINITY: never */
+  int local;           /* other maxima of the bound are not looked for */
   int warm;            /* q_mean and q_cov of the start are worth keeping */
 } gpc_optimise_settings;
 

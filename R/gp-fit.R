@@ -140,7 +140,6 @@ gp_settings <- function(data, mean, center, spec, scores, blocks, freeze) {
   held <- function(name, otherwise = NA_real_) {
     if (name %in% names(spec$hyper)) spec$hyper[[name]] else otherwise
   }
-  right <- data$scan$arg == data$labels
   inducing <- if (is.null(spec$inducing)) 0L else spec$inducing
   list(
     log_mean = mean == "log", diag = spec$covariance == "diag", center = center,
@@ -150,7 +149,6 @@ gp_settings <- function(data, mean, center, spec, scores, blocks, freeze) {
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
     variance = held("variance"), lengthscale = held("lengthscale"), noise = held("noise", 1e-6),
     slope = held("slope", if (mean == "linear") NA_real_ else 1),
-    separated = all(if (is.null(data$weights)) right else right | data$weights == 0),
     arg = data$scan$arg, tol = spec$control$tol, max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,
     effects = blocks,
@@ -224,7 +222,7 @@ stop_numeric <- function(...) {
 
 #' @noRd
 warn_one_class <- function(data) {
-  if (any(data$labels != data$labels[1])) return()
+  if (sum(tabulate(data$labels, length(data$classes)) > 0) > 1) return() # of many rows no vector is needed
   warn_gpcalib("absent", paste0("Every calibration row is of class \"", data$classes[data$labels[1]], "\". Nothing can be learned ",
     "about the others: what the fit says about them rests on its prior alone."))
 }

@@ -27,22 +27,21 @@ typedef struct {
   double variance, lengthscale, slope; /* held fixed; NAN: estimated. Without a slope to
                                           estimate (eq. (3)) slope is held at 1 */
   double noise;
-  int separated;  /* every row's label has its highest score */
   const int *arg; /* [n] class with the highest score of each row, from 1 */
   double tol;
   int max_passes;
-  size_t bins;                        /* of the histograms of scores */
-  int effects[GPC_BLOCKS];            /* which effects of the classes to add */
-  double effect_variance[GPC_BLOCKS]; /* held; NAN: estimated */
-  double worthless;                   /* gp_effects.h */
-  int many;                           /* offsets only, of many classes: gp_offsets.h */
-  double least_score;                 /* gp_offsets.h */
-  const gpc_joint_site *effect_site;  /* rows seen before, with the effects, or NULL */
+  size_t bins;                          /* of the histograms of scores */
+  int effects[GPC_BLOCKS];              /* which effects of the classes to add */
+  double effect_variance[GPC_BLOCKS];   /* held; NAN: estimated */
+  double worthless;                     /* gp_effects.h */
+  int many;                             /* offsets only, of many classes: gp_offsets.h */
+  double least_score;                   /* gp_offsets.h */
+  const gpc_joint_site *effect_site;    /* rows seen before, with the effects, or NULL */
   const gpc_offsets_site *offsets_site; /* the same, of offsets of many classes */
-  const gpc_site *site;               /* the same for the process alone ... */
-  double begin_slope;                 /* ... and the slope that they had, from which ... */
-  double slope_factor;                /* ... no more than this factor leads away */
-  int freeze;                         /* is the data term to be frozen, for later rows? */
+  const gpc_site *site;                 /* the same for the process alone ... */
+  double begin_slope;  /* ... and the slope that they had, from which ... */
+  double slope_factor; /* ... no more than this factor leads away */
+  int freeze;          /* is the data term to be frozen, for later rows? */
   int integrate; /* the mixture over the hyperparameters that are estimated as well? */
 } gpc_fit_settings;
 

@@ -36,9 +36,18 @@ void gpc_start_seen(gpc_fitting *f) {
   f->now.flat = 0;
 }
 
+/* Has every row's label its highest score? */
+static int separated(const gpc_gp_data *data, const int *arg) {
+  for (size_t i = 0; i < data->n; i++)
+    if (arg[i] != data->label[i] && gpc_gp_weight(data, i) > 0.0)
+      return 0;
+  return 1;
+}
+
 void gpc_start_limit_slope(gpc_fitting *f) {
   f->now.slope_limit = NAN;
-  if (!gpc_start_slope_free(f) || !f->settings->separated || f->settings->site)
+  if (!gpc_start_slope_free(f) || f->settings->site ||
+      !separated(f->data, f->settings->arg))
     return;
   const gpc_gp_data *data = &f->now.data;
   const gpc_temperature_data rows = {.n = data->n,

@@ -185,18 +185,15 @@ static gpc_fit_settings take_settings(bytes *b, size_t k, gpc_mean mean, double 
   return s;
 }
 
-/* 1 if every row's label has its highest score; arg [n] are the classes that have it. */
-static int find_highest(const gpc_gp_data *data, int *arg) {
-  int separated = 1;
+/* arg [n]: the classes with the highest score. */
+static void find_highest(const gpc_gp_data *data, int *arg) {
   for (size_t i = 0; i < data->n; i++) {
     size_t best = 0;
     for (size_t j = 1; j < data->k; j++)
       if (data->z[i + j * data->n] > data->z[i + best * data->n])
         best = j;
     arg[i] = (int)best + 1;
-    separated = separated && (gpc_gp_weight(data, i) == 0.0 || arg[i] == data->label[i]);
   }
-  return separated;
 }
 
 static void fit(bytes *b) {
@@ -222,7 +219,7 @@ static void fit(bytes *b) {
     return;
   gpc_fit_settings s = take_settings(b, k, mean, floors);
   int *arg = room_int(n);
-  s.separated = find_highest(&data, arg);
+  find_highest(&data, arg);
   s.arg = arg;
   gpc_fit_result r;
   const gpc_status status = gpc_gp_fit(&data, &s, &cmemory, NULL, NULL, NULL, &r);

@@ -228,7 +228,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #'   per row and with the sixth power apart from the rows.
 #' @param buffer How many calibration rows the object may keep for [`update()`][update.calibrator], where similar rows are merged into one when
 #'   there are more: see there. They are kept while they stand for no more than 2000 rows, nor than five times `buffer` (two classes: ten times).
-#'   `NULL`: 100 for each class, at least 200 (two classes) or 400 and at most 1200; none with more than 26 classes or `class_effects =
+#'   `NULL`: 300 with two classes, 1000 with up to four, 1400 with more; none with more than 26 classes or `class_effects =
 #'   "none"`. 0: none, so that the object holds
 #'   no calibration rows.
 #' @param trace Print a line per pass?

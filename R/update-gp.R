@@ -89,7 +89,9 @@ update_fit.calib_gp <- function(object, data, forget) {
   check_total(counted$weights)
   spec <- update_spec(object, data, forget)
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
-  fit <- fit_gp(counted, object$mean, spec, if (given) object$floor)
+  # all rows with zeros may have been merged, which put them at the floor: it stays as well
+  fit <- fit_gp(counted, object$mean, spec, if (given || !has_zeros(counted)) object$floor)
+  if (!is.null(fit$stream$rows)) fit$stream$rows$given <- given && !is.null(object$floor)
   if (!is.null(stream$knots) && is.null(stream$offsets) && is.null(stream$effects) && !is.null(object$offsets)) { # of an older version: these stay
     fit$class_effects <- "offset"
     fit$offsets <- object$offsets
@@ -123,6 +125,8 @@ update_fit.calib_gp <- function(object, data, forget) {
   object$scores_seen <- if (is.null(before)) fit$seen else add_seen(before$scores_seen, fit$seen)
   object
 }
+
+has_zeros <- function(data) if (data$input == "probs") data$scan$lowest == 0 else data$scan$n_neginf > 0
 
 before_parts <- c("changed", "scores_seen", "order_mass", "order_cost")
 

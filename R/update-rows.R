@@ -4,9 +4,7 @@
 
 most_effects <- 420 # as GPC_SITE_EFFECTS in src/gp_stream.h
 most_rows <- 2000 # by bench/stream.R: a quadratic about fits of so many rows is as good as the rows
-rows_per_class <- 100L # by the same: merged to so many, rows serve as well as before ...
-fewest_kept <- c(200L, 400L) # ... at least so many, of two classes and of more ...
-kept_rows <- 1200L # ... and to so many where classes are many
+kept_rows <- c(300L, 1000L, 1400L) # by the same: merged to so many (two classes, up to four, more), rows serve as well as before
 most_merged <- c(10, 5) # rows for each that is kept, likewise: means of more come to look surer than the rows were, fit after fit
 forgotten <- 1e-9 # of the largest weight: such rows go
 summary_classes <- 26L # with more a row takes too much room, and a quadratic serves
@@ -16,7 +14,7 @@ summary_classes <- 26L # with more a row takes too much room, and a quadratic se
 #' @noRd
 buffer_rows <- function(buffer, classes, tried) {
   if (!is.null(buffer)) return(buffer)
-  if (!tried || classes > summary_classes) 0L else as.integer(min(max(rows_per_class * classes, fewest_kept[1 + (classes > 2)]), kept_rows))
+  if (!tried || classes > summary_classes) 0L else kept_rows[1 + (classes > 2) + (classes > 4)]
 }
 
 #' How many rows they may stand for; more are frozen
@@ -65,32 +63,17 @@ stored_scores <- function(data, center) {
   if (center) data$scores - scan_rows(data$scores, keep = "max")$max else data$scores
 }
 
-#' Numbers as the bits of single precision, four bytes each
-#'
-#' Integers, because they go through files of every kind. Zero has no sign: the bits of -0, which small numbers may be rounded
-#' to, are those of NA.
-#' @noRd
-to_single <- function(x) {
-  bits <- readBin(writeBin(as.double(x), raw(), size = 4), "integer", length(x), size = 4)
-  replace(bits, is.na(bits), 0L)
-}
-
-from_single <- function(bits) {
-  readBin(writeBin(bits, raw(), size = 4), "double", length(bits), size = 4)
-}
-
 #' What an object keeps of its rows
 #'
 #' @param fit as fit_gp() returns it; @param given whether its floor was given, not chosen: then it stays.
-#' @return list: `scores`, `labels`, `given`, `weights` unless all are 1, `counts` of the rows that each stands for if some were merged.
+#' @return as pack_rows() makes it.
 #' @noRd
 gp_keep_rows <- function(data, fit, spec, given) {
   rows <- list(z = stored_scores(data, fit$center), labels = as.integer(data$labels),
     weights = if (is.null(data$weights)) rep(1, nrow(data$scores)) else data$weights, counts = row_counts(data))
   most <- buffer_rows(spec$control$buffer, length(data$classes), fit$tried)
   if (length(rows$labels) > most) rows <- merge_rows(rows, data, fit, most)
-  c(list(scores = to_single(rows$z), labels = rows$labels, given = given),
-    if (any(rows$weights != 1)) list(weights = to_single(rows$weights)), if (any(rows$counts != 1)) list(counts = to_single(rows$counts)))
+  pack_rows(rows, given)
 }
 
 #' Rows merged to at most so many
@@ -101,7 +84,7 @@ gp_keep_rows <- function(data, fit, spec, given) {
 merge_rows <- function(rows, data, fit, most) {
   z <- rows$z
   if (!is.null(fit$floor)) z <- pmax(z, log(fit$floor) + if (data$input == "logits") log(rowSums(exp(z))) else 0)
-  latent <- if (fit$mean == "log") z else log(pmax(mean_probs(fit, data), 1e-30)) # lower ones differ by nothing that matters
+  latent <- merge_scale(z, data, fit)
   cell <- rows$labels + length(data$classes) * (data$scan$arg - 1L)
   group <- .Call(C_merge_rows, t(latent), cell, rows$labels, rows$weights, as.integer(most))
   first <- !duplicated(group)
@@ -114,38 +97,29 @@ merge_rows <- function(rows, data, fit, most) {
   list(z = unname(out), labels = rows$labels[first], weights = weights, counts = unname(sums[, ncol(z) + 2]))
 }
 
+#' Where rows are near each other: by the probabilities of the fit. Of two classes by temperature scaling: their map may bend back, and what it gives the same
+#' value need not have the same score.
+#' @noRd
+merge_scale <- function(z, data, fit) {
+  if (fit$mean == "log") return(z)
+  temperature <- fit$seen$temperature
+  if (ncol(z) == 2 && isTRUE(temperature > 0 && is.finite(temperature))) return(pmax(z - pmax(z[, 1], z[, 2]), -1e30) / temperature)
+  log(pmax(mean_probs(fit, data), 1e-30)) # lower ones differ by nothing that matters
+}
+
 #' Rows kept before, at (1 - forget) of their weight, with those of a batch behind them
 #' @noRd
 add_kept <- function(rows, data, forget) {
   if (is.null(rows) || forget == 1) return(data)
-  n <- length(rows$labels)
-  z <- matrix(from_single(rows$scores), n)
-  if (data$input == "probs") z <- exp(z)
-  old <- (1 - forget) * if (is.null(rows$weights)) rep(1, n) else from_single(rows$weights)
+  kept <- unpack_rows(rows, length(data$classes))
+  z <- if (data$input == "probs") exp(kept$z) else kept$z
+  old <- (1 - forget) * kept$weights
   new <- if (is.null(data$weights)) rep(1, nrow(data$scores)) else data$weights
   stay <- forget == 0 | old > forgotten * max(old, new)
-  if (!is.null(rows$counts)) data$counts <- c(from_single(rows$counts)[stay], row_counts(data))
+  if (!is.null(rows$counts)) data$counts <- c(kept$counts[stay], row_counts(data))
   data$scores <- rbind(z[stay, , drop = FALSE], unname(data$scores))
-  data$labels <- c(rows$labels[stay], as.integer(data$labels))
+  data$labels <- c(kept$labels[stay], as.integer(data$labels))
   data$weights <- if (all(old == 1) && all(new == 1)) NULL else c(old[stay], new)
   data$scan <- scan_rows(data$scores, data$threads)
   data
-}
-
-#' What is wrong with kept rows: text, or NULL
-#' @noRd
-rows_wrong <- function(rows, classes) {
-  if (is.null(rows)) return(NULL)
-  if (!is.list(rows)) return("has rows that are no list")
-  n <- length(rows$labels)
-  wrong <- check_parts(rows, c(list(scores = field("integer", n * classes), labels = field("integer", NULL, low = 1, high = classes),
-    given = field("flag")), if (!is.null(rows$weights)) list(weights = field("integer", n)),
-    if (!is.null(rows$counts)) list(counts = field("integer", n))))
-  if (length(wrong)) return(paste("has rows that:", wrong))
-  z <- from_single(rows$scores)
-  if (anyNA(z) || any(z == Inf) || any(abs(z[z > -Inf]) > 2e30)) return("has rows with scores that are none")
-  for (part in c("weights", "counts")) {
-    value <- if (!is.null(rows[[part]])) from_single(rows[[part]])
-    if (anyNA(value) || any(value < (part == "counts") | value > 2e30)) return(paste("has rows with", part, "that are none"))
-  }
 }

@@ -32,12 +32,14 @@
 #' # Calibration rows in the object
 #' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
 #' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to .02 higher than that of a fit
-#' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores in single precision, labels and weights. When
-#' there are more than 100 rows per class (at least 200 with two classes and 400 with more, at most 1200), rows with the same
-#' label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, which
-#' are most, become a few. Rows near a boundary between classes remain single. The summary takes about 5 kB for two
-#' classes, 50 kB for ten and 110 kB for twenty. With it the log loss of an updated fit was at most .002 higher than that of a fit of
-#' all rows in 560 of 562 comparisons (`bench/results/stream.md` in the sources).
+#' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 1000 scores (rows times
+#' classes) have single precision, more a relative precision of 2.4e-4. When there are more than 300 rows (two classes), 1000 (up to four) or 1400, rows with
+#' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, which
+#' are most, become a few. Rows near a boundary between classes remain single. The summary takes up to 3 kB for two
+#' classes, 32 kB for ten and 60 kB for twenty. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
+#' is 100 to 700 kB large.)
+#'
+#' How near an updated fit comes to one of all rows is measured in `bench/results/stream.md` in the sources.
 #'
 #' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.
 #' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: the object then contains the quadratic alone. (With more than

@@ -3,9 +3,9 @@
 #   long    up to 6000 rows in batches of 200, where many rows are frozen by the end, one order
 #   frozen  as short, batches of 100, with buffer = 0: no summary is kept, every batch is frozen at once; one order
 #   report  only writes bench/results/stream.md again
-# Log loss of held-out rows from the fifth batch on: at every batch in the first order of batches of 100, else at some; how far the orders of the batches are apart; the time of an
+# Log loss of held-out rows from the fifth batch on: at every batch in the first order of batches of 100, else at the fifth and the last; how far the orders of the batches are apart; the time of an
 # update as a share of that of the fit of all rows. Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
-# 1000). What is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
+# 1000). Every cell (set, size, order) that is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
 
 library(gpcalib)
 words <- commandArgs(TRUE)
@@ -33,7 +33,7 @@ run <- function(plan, name, size, order_number) {
   }
   set.seed(order_number)
   order <- if (order_number == 1) rows[seq_len(n)] else sample(rows[seq_len(n)])
-  at <- if (plan == "long") seq(1000, n, by = 1000) else unique(sort(c(5 * size, seq(500, n, by = if (size == 100 && order_number == 1) 100 else 500), n)))
+  at <- if (plan == "long") seq(1000, n, by = 1000) else unique(c(5 * size, if (plan == "frozen") seq(500, n, by = 500), if (size == 100 && order_number == 1) seq(500, n, by = 100), n))
   at <- at[at %% size == 0 & at >= 5 * size]
   fit <- fit_rows(order[seq_len(size)])
   took <- NULL
@@ -46,7 +46,7 @@ run <- function(plan, name, size, order_number) {
       p <- forecast(fit)
       q <- forecast(whole)
       out <- rbind(out, data.frame(rows = size * b, stream = log_loss(p, labels[test]), all = log_loss(q, labels[test]), apart = max(abs(p - q)),
-        update = mean(utils::tail(took, 5)), fit = time, bytes = as.numeric(object.size(fit))))
+        update = mean(utils::tail(took, 5)), fit = time, bytes = length(serialize(fit, NULL))))
     }
   }
   file <- file.path(probs_of, paste0(plan, "-", name, "-", size, ".rds"))
@@ -60,7 +60,10 @@ found <- if (file.exists(kept)) utils::read.csv(kept)
 if (plan != "report") {
   dir.create(probs_of, recursive = TRUE, showWarnings = FALSE)
   sizes <- if (plan == "short") as.integer(strsplit(Sys.getenv("GPCALIB_BATCH", "100 200 50"), " ")[[1]]) else if (plan == "long") 200 else 100
-  for (size in sizes) for (o in seq_len(if (plan == "short" && size == 100) orders else 1)) for (name in sets) {
+  cells <- do.call(rbind, lapply(sizes, function(size) data.frame(size = size, order = seq_len(if (plan == "short" && size == 100) orders else 1))))
+  for (i in seq_len(nrow(cells))) for (name in sets) {
+    size <- cells$size[i]
+    o <- cells$order[i]
     if (plan == "frozen" && name == "letter_qda") next # has too many effects for a quadratic
     if (any(found$plan == plan & found$data == name & found$order == o & found$batch == size)) next
     new <- run(plan, name, size, o)
@@ -75,7 +78,7 @@ if (plan != "report") {
 
 say <- function(x) sprintf("%+.4f", x)
 table_of <- function(plan) {
-  lines <- c("| data | batch | orders | log loss of the fit of all rows | streaming less that, mean at the end | largest at any checkpoint | last batch alone, less it | orders apart: log loss | mean change of a row's probabilities | largest | update / fit of all (time, at the end) | bytes |",
+  lines <- c("| data | batch | orders | log loss of the fit of all rows | streaming less that, mean at the end | largest at any checkpoint | last batch alone, less it | orders apart: log loss | mean change of a row's probabilities | largest | update / fit of all (time, at the end) | bytes saved, at the most |",
     paste0("|", strrep("---|", 12)))
   own <- found[found$plan == plan, ]
   for (part in split(own, list(own$batch, own$data), drop = TRUE)) {
@@ -110,7 +113,7 @@ order_of <- function(plan) {
 }
 writeLines(c("# Streaming against fits of all rows", "", sprintf(
   "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE). The first batch is fitted, the others are", Sys.Date(), getRversion()),
-  "taken in by update(); compared with fits of all rows so far on held-out rows from the fifth batch on: at every batch in the first order of batches of 100, else at the fifth and every 500 rows (long: 1000).",
+  "taken in by update(); compared with fits of all rows so far on held-out rows from the fifth batch on: at every batch in the first order of batches of 100, else at the fifth and the last (long: every 1000 rows).",
   "The change of a row's probabilities between orders is half the sum of absolute differences. The aim is .002.", "",
   "Asked: at most .002 more than the fit of all rows at every batch from the fifth on; orders of the batches apart by less than .005 in",
   "log loss and in the mean change of a probability; an update takes less time than the fit of all rows.", "",

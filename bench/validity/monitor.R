@@ -1,7 +1,7 @@
 # Rscript bench/validity/monitor.R [STREAMS]: the anytime-valid test of calib_monitor(): how often it rejects
 # calibrated streams at any time, and after how many batches it finds miscalibration, beside tests made once
 # but repeated after every batch. Half an hour with the default of 1000 streams. Results in
-# bench/results/monitor.md; PARTS (some of size, power, process, rank) says which parts to run, the others are kept.
+# bench/results/monitor.md; PARTS (some of size, power, process, rank, safe) says which parts to run, the others are kept.
 # Run from the root of the repository.
 
 library(gpcalib)
@@ -68,7 +68,7 @@ add <- function(...) out <<- c(out, sprintf(...))
 # The report: one heading and what stands below it for each part
 report <- "bench/results/monitor.md"
 headings <- c(size = "## Calibrated streams rejected at any time (percent, at level 5 %)", power = "## Batches until miscalibration is found",
-  process = "## With the alternative \"process\"", rank = "## Beside the e-value for rank histograms")
+  process = "## With the alternative \"process\"", rank = "## Beside the e-value for rank histograms", safe = "## Beside the safe Hosmer-Lemeshow test")
 parts <- strsplit(Sys.getenv("PARTS", paste(names(headings), collapse = ",")), ",")[[1]]
 begin <- function(part) {
   out <<- c(headings[[part]], "", sprintf("%s, R %s, %d streams (or fewer where said) of %d batches of %d rows.", Sys.Date(), getRversion(),
@@ -201,4 +201,38 @@ if ("rank" %in% parts) {
     say("%s", tail(out, 1))
   }
   finish("rank")
+}
+
+# The e-value of Henzi, Puke, Dimitriadis and Ziegel (2023), by the formula, for two classes; not their code.
+if ("safe" %in% parts) {
+  source("tests/testthat/helper-oracle-online.R")
+  begin("safe")
+  some <- ceiling(streams / 20)
+  add(paste("The safe Hosmer-Lemeshow test (Henzi, Puke, Dimitriadis and Ziegel, 2023) is another e-value for two classes that may be looked at after every batch: it bets on the isotonic",
+    "regression of the labels of earlier batches. It was written from its formula (`oracle_safe_hl()` in the tests), with half of every stake kept, which is our choice; neither their code nor",
+    "the package epit was at hand. %d streams of %d batches of %d rows, sharp forecasts: share found, and median of the batches until then."), some, batches, rows)
+  add("")
+  add("| departure | safe Hosmer-Lemeshow | monitor (mean) | log e-value at the end, medians: safe Hosmer-Lemeshow | monitor (mean) | of a forecast that is right |")
+  add("|%s", strrep("---|", 6))
+  set.seed(21)
+  bends <- list(calibrated = identity, `temperature 1.3` = function(z) z / 1.3, `temperature 1.15` = function(z) z / 1.15, `temperature 0.8` = function(z) z / 0.8,
+    `class 1 at half its odds` = function(z) cbind(z[, 1] - log(2), z[, 2]))
+  for (name in names(bends)) {
+    found <- t(vapply(seq_len(some), function(i) {
+      z <- logits(batches * rows, 2, "sharp")
+      p <- softmax(z)
+      truth <- softmax(bends[[name]](z))
+      y <- draw(truth)
+      batch <- rep(seq_len(batches), each = rows)
+      monitor <- calib_monitor(p, y, period = batch, classes = 1:2)$path[, 4]
+      safe <- oracle_safe_hl(p[, 2], y - 1, batch)
+      at <- cbind(seq_along(y), y)
+      first <- function(x) if (any(x >= log(20))) which(x >= log(20))[1] else Inf
+      c(first(safe), first(monitor), safe[batches], monitor[batches], sum(log(truth[at] / p[at])))
+    }, numeric(5)))
+    cells <- sprintf("%.1f %%, %s", 100 * colMeans(is.finite(found[, 1:2])), trimws(format(apply(found[, 1:2], 2, median))))
+    add("| %s | %s | %s |", name, paste(cells, collapse = " | "), paste(sprintf("%.1f", apply(found[, 3:5], 2, median)), collapse = " | "))
+    say("%s", tail(out, 1))
+  }
+  finish("safe")
 }

@@ -56,3 +56,23 @@ oracle_e_values <- function(p, y, w = rep(1, length(y))) {
   all <- c(temperature = temperature, bins = bins, offset = offset)
   c(mean = mean(all), all)
 }
+
+# The e-value of the safe Hosmer-Lemeshow test (Henzi, Puke, Dimitriadis and Ziegel, 2023) for two classes, from its formula: the product of
+# q(y)/p(y) where q is the isotonic regression of the labels of earlier batches on their probabilities. Half of every stake is kept (q is mixed with p), so
+# that a block without events cannot lose all.
+oracle_safe_hl <- function(event, y, batch) {
+  log_e <- 0
+  out <- NULL
+  for (b in unique(batch)) {
+    now <- batch == b
+    past <- batch < b
+    if (any(past)) {
+      order <- order(event[past])
+      map <- stats::isoreg(event[past][order], y[past][order])$yf
+      q <- 0.5 * event[now] + 0.5 * stats::approx(event[past][order], map, event[now], "constant", rule = 2, ties = mean)$y
+      log_e <- log_e + sum(log(ifelse(y[now] == 1, q / event[now], (1 - q) / (1 - event[now]))))
+    }
+    out <- c(out, log_e)
+  }
+  out
+}

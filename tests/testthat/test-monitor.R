@@ -274,6 +274,32 @@ test_that("a constant forecast of one half: the e-value beside that of Laplace's
   }
 })
 
+test_that("beside the safe Hosmer-Lemeshow test: both stay low where the forecast is calibrated, and grow as the divergence elsewhere", {
+  # by hand: after labels 0 and 1 at .2 and .8 the isotonic map is 0 and 1, which half a stake makes .1 and .9
+  expect_equal(oracle_safe_hl(c(0.2, 0.8, 0.2, 0.8), c(0, 1, 0, 0), c(1, 1, 2, 2)), c(0, log(0.9 / 0.8) + log(0.1 / 0.2)))
+  n <- 6000
+  batch <- rep(1:60, each = 100)
+  for (departure in c("none", "temperature", "bend")) {
+    d <- with_seed(20, {
+      z <- stats::rnorm(n, sd = 1.5)
+      truth <- stats::plogis(switch(departure, none = z, temperature = z / 1.6, bend = z + 1.2 * (z > 0.5 & z < 2)))
+      list(p = stats::plogis(z), truth = truth, y = as.integer(stats::runif(n) < truth))
+    })
+    log_e <- log_e_values(calib_monitor(d$p, d$y, period = batch, classes = 0:1))[[1]]
+    safe <- oracle_safe_hl(d$p, d$y, batch)[60]
+    # what the forecast that is right would have gained: nobody gains more for long
+    best <- sum(ifelse(d$y == 1, log(d$truth / d$p), log((1 - d$truth) / (1 - d$p))))
+    if (departure == "none") {
+      expect_lt(max(log_e, safe), log(20))
+    } else {
+      expect_gt(min(log_e, safe), log(20))
+      expect_lt(max(log_e, safe), best + 3)
+      expect_gt(log_e, 0.5 * best)
+      expect_gt(log_e, safe) # half a stake and a curve learnt from nothing cost more than a grid
+    }
+  }
+})
+
 test_that("lines end at periods with an infinite score", {
   m <- calib_monitor(c(0.2, 0.6, 0.3, 0.7, 0, 0.4, 0.8, 0.3), c(0, 1, 1, 0, 1, 0, 1, 0), period = rep(c("a", "b", "c", "d"), each = 2))
   built <- ggplot2::ggplot_build(autoplot(m, "scores"))

@@ -1,0 +1,110 @@
+# Rows in an object (update-rows.R), in as few bytes as serve: integers that are bits, because they go through files of every kind.
+
+most_single <- 1000L # scores kept in single precision; more take two bytes each
+largest_short <- 65535L
+
+#' Numbers as the bits of single precision, four bytes each
+#'
+#' Zero has no sign: the bits of -0, which small numbers may be rounded to, are those of NA.
+#' @noRd
+to_single <- function(x) {
+  bits <- readBin(writeBin(as.double(x), raw(), size = 4), "integer", length(x), size = 4)
+  replace(bits, is.na(bits), 0L)
+}
+
+from_single <- function(bits) {
+  readBin(writeBin(bits, raw(), size = 4), "double", length(bits), size = 4)
+}
+
+#' Numbers from -top to 0, and -Inf, as 0 to 65535: eleven bits of the fraction, five of the exponent below that of `top`
+#'
+#' What is read is written again as it was, as long as `top` stays: it is a power of two. 32768 is left out (pack_codes()).
+#' @noRd
+to_short <- function(x, top) {
+  share <- pmin(-x / top, 1)
+  exponent <- pmax(floor(log2(share)), -31)
+  code <- ifelse(exponent < -30, round(share * 2^41), (exponent + 31) * 2048 + round((share / 2^exponent - 1) * 2048))
+  code[x >= 0] <- 0
+  code[x == -Inf] <- largest_short
+  as.integer(code + (code == 32768))
+}
+
+from_short <- function(code, top) {
+  exponent <- code %/% 2048L
+  share <- ifelse(exponent == 0, code / 2^41, (1 + code %% 2048L / 2048) * 2^(exponent - 31))
+  ifelse(code == largest_short, -Inf, -top * share)
+}
+
+#' Whole numbers of one or two bytes, several to an integer
+#'
+#' None of them is such that they become NA: that would be zeros with 128 (of one byte) or 32768 (of two) behind them.
+#' @noRd
+pack_codes <- function(code, bytes) {
+  per <- 4L %/% bytes
+  code <- c(code, integer(-length(code) %% per))
+  readBin(writeBin(as.integer(code), raw(), size = bytes, endian = "little"), "integer", length(code) %/% per, size = 4, endian = "little")
+}
+
+unpack_codes <- function(packed, bytes, n) {
+  readBin(writeBin(packed, raw(), size = 4, endian = "little"), "integer", n, size = bytes, signed = FALSE, endian = "little")
+}
+
+packed_length <- function(n, bytes) ceiling(n * bytes / 4)
+
+label_bytes <- function(classes) if (classes < 128) 1L else 4L
+
+#' Counts and weights: whole ones in two bytes
+#' @noRd
+number_bytes <- function(x) if (all(x == floor(x) & x >= 1 & x < 32768)) 2L else 4L
+
+pack_numbers <- function(x, bytes) if (bytes == 2) pack_codes(x, 2L) else to_single(x)
+
+unpack_numbers <- function(packed, bytes, n) if (bytes == 2) unpack_codes(packed, 2L, n) else from_single(packed)
+
+#' @param rows list: `z` [n x K], `labels`, `weights`, `counts`.
+#' @return list: `n`; `top`, to which scores of two bytes relate, 0 where they have four; `scores`; `labels`; `given`; `bytes` of counts and of weights;
+#'   `counts` of the rows that each stands for unless all are 1, `weights` unless they are these.
+#' @noRd
+pack_rows <- function(rows, given) {
+  z <- rows$z
+  classes <- ncol(z)
+  size <- max(abs(z[is.finite(z)]), 0)
+  top <- if (length(z) <= most_single || size == 0 || any(z > 0)) 0 else 2^ceiling(log2(size))
+  bytes <- c(number_bytes(rows$counts), number_bytes(rows$weights))
+  labels <- rows$labels
+  c(list(n = length(labels), top = top, scores = if (top == 0) to_single(z) else pack_codes(to_short(z, top), 2L),
+    labels = if (label_bytes(classes) == 1) pack_codes(labels, 1L) else labels, given = given, bytes = bytes),
+    if (any(rows$counts != 1)) list(counts = pack_numbers(rows$counts, bytes[1])),
+    if (any(rows$weights != rows$counts)) list(weights = pack_numbers(rows$weights, bytes[2])))
+}
+
+unpack_rows <- function(rows, classes) {
+  n <- rows$n
+  counts <- if (is.null(rows$counts)) rep(1, n) else as.double(unpack_numbers(rows$counts, rows$bytes[1], n))
+  list(z = matrix(if (rows$top == 0) from_single(rows$scores) else from_short(unpack_codes(rows$scores, 2L, n * classes), rows$top), n),
+    labels = if (label_bytes(classes) == 1) unpack_codes(rows$labels, 1L, n) else rows$labels,
+    weights = if (is.null(rows$weights)) counts else as.double(unpack_numbers(rows$weights, rows$bytes[2], n)), counts = counts)
+}
+
+#' What is wrong with kept rows: text, or NULL
+#' @noRd
+rows_wrong <- function(rows, classes) {
+  if (is.null(rows)) return(NULL)
+  if (!is.list(rows)) return("has rows that are no list")
+  if (length(field_wrong(rows$n, field("integer", low = 1))) || length(field_wrong(rows$top, field("number", low = 0, high = 2e30))) ||
+    length(field_wrong(rows$bytes, field("integer", 2L))) || !all(rows$bytes %in% c(2L, 4L))) return("has rows that do not say how many they are")
+  n <- rows$n
+  numbers <- function(part, bytes) if (!is.null(rows[[part]])) stats::setNames(list(field("integer", packed_length(n, bytes))), part)
+  wrong <- check_parts(rows, c(list(n = field("integer"), top = field("number"), scores = field("integer", packed_length(n * classes, if (rows$top == 0) 4 else 2)),
+    labels = field("integer", packed_length(n, label_bytes(classes))), given = field("flag"), bytes = field("integer", 2L)),
+    numbers("counts", rows$bytes[1]), numbers("weights", rows$bytes[2])))
+  if (length(wrong)) return(paste("has rows that:", wrong))
+  kept <- unpack_rows(rows, classes)
+  if (any(kept$labels < 1 | kept$labels > classes)) return("has rows with labels that are none")
+  z <- kept$z
+  if (anyNA(z) || any(z == Inf) || any(abs(z[z > -Inf]) > 2e30)) return("has rows with scores that are none")
+  for (part in c("weights", "counts")) {
+    value <- kept[[part]]
+    if (anyNA(value) || any(value < (part == "counts") | value > 2e30)) return(paste("has rows with", part, "that are none"))
+  }
+}

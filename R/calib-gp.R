@@ -89,16 +89,18 @@
 #' # Hyperparameters
 #' A small calibration set says little about the variance and the lengthscale of the process. Probabilities are those of the pair with
 #' the highest bound. Intervals and draws would be too narrow if that pair were taken as known, above all
-#' where it makes the map a straight line. With `integrate = TRUE`, the default, they come from the average of the posteriors for a
-#' few pairs of values about the optimum, the straight line included, with weights
-#' \deqn{\exp(\mathrm{ELBO}) \times \mathrm{sd}(a) \times p(\sigma) \times p(l)}{exp(ELBO) sd(a) p(sigma) p(l)}
+#' where it makes the map a straight line, and where the map bends more sharply than the functions of one smooth kernel do. With
+#' `integrate = TRUE`, the default, they come from the average of the posteriors for rougher processes, whose values at evenly spaced knots have
+#' Matern's covariance with \eqn{\nu = 3/2}{nu = 3/2} or \eqn{\nu = 1/2}{nu = 1/2}, each with a
+#' few pairs of standard deviation \eqn{\sigma}{sigma} and lengthscale l, the straight line included, with weights
+#' \deqn{\mathrm{evidence} \times p(\sigma) \times p(l)}{evidence x p(sigma) x p(l)}
 #' and the priors \eqn{\sigma \sim \mathrm{Exp}(1/10)}{sigma ~ Exp(1/10)} and
-#' \eqn{\ln l \sim N(\ln(w/16), 0.7^2)}{log l ~ N(log(w/16), 0.7^2)}, w the width of the bulk of the scores (as in the integrated
+#' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), w the width of the bulk of the scores (as in the integrated
 #' nested Laplace approximation of Rue, Martino and Chopin, 2009). The average is replaced by one Gaussian
 #' with the same mean and covariance, which the fit keeps in `averaged`; intervals are extended to hold the probability itself where they
-#' would not. With effects of the classes the posteriors are Laplace's approximations, and the variances of few effects (up to 40) are averaged over as
+#' would not. The posteriors are Laplace's approximations. The variances of few effects of the classes (up to 40) are averaged over as
 #' well, by a factor common to all; with more than 200 effects (a matrix of eleven classes or more) nothing
-#' is averaged. Nothing is averaged where `hyper` fixes both values, nor with `covariance = "diag"` or `optimize_inducing =
+#' is averaged. Where `hyper` fixes one of variance and lengthscale, the average is over the other, with the kernel of the fit. Nothing is averaged where `hyper` fixes both values, nor with `covariance = "diag"` or `optimize_inducing =
 #' TRUE`.
 #' `integrate = FALSE` saves about half of the time of a fit and gives the narrower intervals. Probabilities do not depend on
 #' `integrate`: averaging them as well lowered the log loss on simulated curved maps and raised it on small sets

@@ -11,7 +11,7 @@ gp_averaged_part <- function(fit) {
   part <- fit$averaged
   if (is.null(part)) return(NULL)
   hyper <- gp_named(part$hyper)
-  out <- list(hyper = hyper, q_mean = part$q_mean, q_cov = part$q_cov, slope_sd = gp_slope_sd(part$slope_var, hyper),
+  out <- list(hyper = hyper, inducing = part$inducing, q_mean = part$q_mean, q_cov = part$q_cov, slope_sd = gp_slope_sd(part$slope_var, hyper),
     slope_cross = part$slope_cross, passes = part$passes)
   if (is.null(part$effect)) return(out)
   effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
@@ -26,6 +26,7 @@ gp_averaged <- function(object) {
   part <- object$averaged
   if (is.null(part)) return(object)
   for (name in c("hyper", "q_mean", "q_cov", "slope_sd", "slope_cross")) object[[name]] <- part[[name]]
+  if (!is.null(part$inducing)) object$inducing <- part$inducing # see averaged_wrong()
   if (!is.null(object$effects)) object$effects <- part$effects
   if (!is.null(part$offsets)) object$offsets <- part$offsets
   object["averaged"] <- list(NULL)
@@ -38,9 +39,11 @@ averaged_wrong <- function(object) {
   part <- object$averaged
   if (is.null(part)) return(NULL)
   if (!is.list(part)) return("is no list")
-  size <- length(object$inducing)
-  wrong <- check_parts(part[!names(part) %in% c("effects", "offsets")], list(hyper = field("number", 4L, low = 0, high = 1e150), q_mean = field("number", size),
-    q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0)))
+  own <- "inducing" %in% names(part) # fits of older versions share those of the optimum
+  size <- if (own) length(part$inducing) else length(object$inducing)
+  fields <- list(hyper = field("number", 4L, low = 0, high = 1e150), inducing = if (own) field("number", size), q_mean = field("number", size),
+    q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0))
+  wrong <- check_parts(part[!names(part) %in% c("effects", "offsets")], fields[lengths(fields) > 0])
   if (length(wrong)) return(wrong)
   if (is.null(part$effects) != is.null(object$effects) || !is.null(part$offsets) && is.null(object$offsets)) {
     return("has other effects of the classes")

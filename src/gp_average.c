@@ -19,7 +19,11 @@ typedef struct {
   gpc_params point;
   gpc_inner inner;
   double *work, *cross; /* of `inner`; [m] */
-  double log_sd;        /* of the slope, at the last point */
+  double *before;       /* [m] where the last step began */
+  double slope_before;
+  double log_sd; /* of the slope, at the last point */
+  int at_mode;   /* Laplace's method, eq. (44), for rough components */
+  gpc_roughness rough;
   int *passes;
 } looking;
 
@@ -36,32 +40,59 @@ static gpc_status solve(looking *t, const gpc_visit *v, double *elbo) {
   return GPC_OK;
 }
 
-/* Passes at t->point, into v, until the next one promises little. */
+/* t->before := t->point, or (back) t->point := half-way between the two. */
+static void remember(looking *t, int back) {
+  gpc_params *p = &t->point;
+  for (size_t i = 0; i < p->m; i++)
+    if (back)
+      p->q_mean[i] = 0.5 * (p->q_mean[i] + t->before[i]);
+    else
+      t->before[i] = p->q_mean[i];
+  if (back)
+    p->slope = 0.5 * (p->slope + t->slope_before);
+  else
+    t->slope_before = p->slope;
+}
+
+/* The logarithm of the posterior density at the point of a pass, without constants. */
+static double density(looking *t, const gpc_visit *v) {
+  return v->stats.loss -
+         gpc_prior_quadratic(&t->o->visitor->prior, v->at.m, v->at.q_mean, t->cross);
+}
+
+/* Passes at t->point, into v, until the next one promises little. At modes, steps after
+ * which the density is lower are halved. */
 static gpc_status climb(looking *t, gpc_visit *v, double *elbo) {
   gpc_status status = GPC_OK;
-  double gain = INFINITY;
+  double gain = INFINITY, highest = -INFINITY;
   for (int pass = 0; pass < MOST_PASSES && status == GPC_OK && gain > ENOUGH; pass++) {
     gpc_params_copy(&t->point, &v->at);
     ++*t->passes;
     gpc_call_poll(t->o->poll, t->o->poll_data);
-    status = gpc_visit_make(t->o->visitor, 0, v);
-    if (status == GPC_OK)
-      status = solve(t, v, elbo);
+    status = gpc_visit_make(t->o->visitor, t->at_mode, v);
+    if (status != GPC_OK)
+      return status;
+    if (t->at_mode && density(t, v) < highest - ENOUGH && pass + 1 < MOST_PASSES) {
+      remember(t, 1);
+      continue;
+    }
+    highest = t->at_mode ? density(t, v) : -INFINITY;
+    remember(t, 0);
+    status = solve(t, v, elbo);
     gain = *elbo - v->elbo;
   }
   *elbo += fmin(0.0, MOST_GAIN - gain);
   return status;
 }
 
-static gpc_status look(void *self, int from, int to, double s2, double l, double least,
+static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double least,
                        int *passed, gpc_posterior *out) {
   looking *t = self;
   const size_t m = t->point.m, size = m + out->slopes;
   gpc_visit *v = &t->slot[from];
-  double elbo;
+  double elbo = 0.0;
   gpc_params_copy(&v->at, &t->point);
-  t->point.hyper.s2 = s2;
-  t->point.hyper.l = l;
+  t->point.hyper = hyper;
   gpc_status status = solve(t, v, &elbo);
   if (status == GPC_OK && to >= 0 && elbo + t->log_sd >= least) { /* a pass there */
     *passed = 1;
@@ -69,7 +100,8 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
     v = &t->slot[to];
     status = climb(t, v, &elbo);
   }
-  if (status != GPC_OK)
+  out->value = elbo + t->log_sd;
+  if (status != GPC_OK || out->value < least - GPC_MIXTURE_SLACK)
     return status;
   gpc_params_copy(&t->point, &out->at);
   gpc_visit there = *v;
@@ -89,12 +121,13 @@ static gpc_status look(void *self, int from, int to, double s2, double l, double
   return out->slopes && !(var > 0.0) ? GPC_NOT_FINITE : GPC_OK;
 }
 
-/* The optimum once more, on nodes for the shortest lengthscale. */
-static gpc_status begin(gpc_fitting *f, gpc_optimiser *o, double l_low, looking *t) {
-  const size_t m = f->at.m;
-  memset(t, 0, sizeof *t);
+/* The optimum once more, on nodes for the shortest lengthscale or for knots `step` apart.
+ */
+static gpc_status begin(gpc_fitting *f, gpc_optimiser *o, const gpc_params *at,
+                        double step, looking *t) {
+  const size_t m = at->m;
   t->o = o;
-  t->slot[0].nodes = gpc_ruler_nodes(o->visitor->ruler, l_low / NODES_PER_L);
+  t->slot[0].nodes = gpc_ruler_nodes(o->visitor->ruler, step);
   if (!t->slot[0].nodes)
     return GPC_TOO_COARSE;
   for (size_t i = 0; i < GPC_MIXTURE_SLOTS; i++)
@@ -102,36 +135,58 @@ static gpc_status begin(gpc_fitting *f, gpc_optimiser *o, double l_low, looking 
   const size_t g = t->slot[0].nodes->g;
   t->point = gpc_params_get(f->memory, m);
   t->cross = gpc_get_doubles(f->memory, m);
+  t->before = gpc_get_doubles(f->memory, m);
   t->work = gpc_get_doubles(f->memory, gpc_inner_work(g, m));
   gpc_inner_carve(g, m, t->work, &t->inner);
-  gpc_params_copy(&f->at, &t->slot[0].at);
+  gpc_params_copy(at, &t->slot[0].at);
   t->passes = &f->result->passes_average;
   ++*t->passes;
-  return gpc_visit_make(o->visitor, 0, &t->slot[0]);
+  return gpc_visit_make(o->visitor, t->at_mode, &t->slot[0]);
+}
+
+/* The same at knots, for rough components. */
+static gpc_status begin_rough(gpc_fitting *f, gpc_optimiser *o, looking *t) {
+  gpc_params at = gpc_params_get(f->memory, gpc_rough_knots(f->at.m));
+  const double step = gpc_rough_move(&f->at, f->memory, &at);
+  t->at_mode = 1;
+  if (!(step > 0.0))
+    return GPC_NOT_PD;
+  const gpc_status status = begin(f, o, &at, step / GPC_ROUGH_PER_KNOT, t);
+  return status == GPC_OK ? gpc_rough_make(at.m, at.inducing, step, t->slot[0].nodes->g,
+                                           t->slot[0].nodes->z, f->memory, &t->rough)
+                          : status;
 }
 
 void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
   gpc_optimise_settings limits = {.tol = f->settings->tol};
   looking t;
+  memset(&t, 0, sizeof t);
   gpc_start_limits(f, &f->at, &limits);
   const gpc_trust_box *box = &limits.box;
+  const int rough = box->s2_free && box->l_free;
   const gpc_mixture_looker looker = {.self = &t, .look = look};
-  const gpc_mixture_settings how = {.best = f->at.hyper,
-                                    .s2_free = box->s2_free,
-                                    .l_free = box->l_free,
-                                    .width = gpc_fitting_width(f),
-                                    .l_low = box->l_low,
-                                    .l_high = box->l_high,
-                                    .memory = f->memory};
+  gpc_mixture_settings how = {.best = f->at.hyper,
+                              .s2_free = box->s2_free,
+                              .l_free = box->l_free,
+                              .width = gpc_fitting_width(f),
+                              .l_low = box->l_low,
+                              .l_high = box->l_high,
+                              .memory = f->memory};
   gpc_posterior *mixture = &f->result->mixture;
   int points;
   if (f->now.flat || (!box->s2_free && !box->l_free))
     return;
-  *mixture = gpc_posterior_get(f->memory, f->at.m, o->visitor->slope_free ? 1 : 0, 0);
-  memcpy(mixture->at.inducing, f->at.inducing, f->at.m * sizeof(double));
+  if ((rough ? begin_rough(f, o, &t)
+             : begin(f, o, &f->at, box->l_low / NODES_PER_L, &t)) != GPC_OK)
+    return;
+  if (rough) {
+    how.rough = &t.rough;
+    how.l_low = t.rough.step;
+  }
+  *mixture = gpc_posterior_get(f->memory, t.point.m, o->visitor->slope_free ? 1 : 0, 0);
+  memcpy(mixture->at.inducing, t.slot[0].at.inducing, t.point.m * sizeof(double));
   mixture->at.slope = f->at.slope;
-  if (begin(f, o, box->l_low, &t) != GPC_OK ||
-      gpc_mixture_make(&looker, &how, mixture, &points) != GPC_OK)
+  if (gpc_mixture_make(&looker, &how, mixture, &points) != GPC_OK)
     return;
   if (o->visitor->slope_free)
     mixture->at.slope =

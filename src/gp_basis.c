@@ -4,6 +4,9 @@
 #include "linalg.h"
 #include "simd.h"
 
+#include <math.h>
+#include <string.h>
+
 /* eq. (2): k [n] := s2 exp(-(z - w)^2 / (2 l^2)), without noise. */
 GPC_WIDE static void kernel_column(size_t n, const double *z, double w, gpc_hyper hyper,
                                    double *k) {
@@ -15,13 +18,31 @@ GPC_WIDE static void kernel_column(size_t n, const double *z, double w, gpc_hype
   }
 }
 
+/* eq. (42a): k [n] := s2 times Matern's correlation. */
+static void matern_column(size_t n, const double *z, double w, gpc_hyper hyper,
+                          double *k) {
+  const int smooth = hyper.rough->kind == GPC_MATERN32;
+  const double scale = (smooth ? sqrt(3.0) : 1.0) / hyper.l;
+  for (size_t i = 0; i < n; i++) {
+    const double r = scale * fabs(z[i] - w);
+    k[i] = hyper.s2 * (smooth ? 1.0 + r : 1.0) * gpc_exp_nonpos(-r);
+  }
+}
+
+static void column(size_t n, const double *z, double w, gpc_hyper hyper, double *k) {
+  if (hyper.rough)
+    matern_column(n, z, w, hyper, k);
+  else
+    kernel_column(n, z, w, hyper, k);
+}
+
 gpc_status gpc_basis_factor(gpc_basis *basis) {
   const size_t m = basis->m;
   const gpc_hyper hyper = basis->hyper;
   double jitter = 0.0;
   for (;;) {
     for (size_t j = 0; j < m; j++) {
-      kernel_column(m, basis->inducing, basis->inducing[j], hyper, basis->chol + m * j);
+      column(m, basis->inducing, basis->inducing[j], hyper, basis->chol + m * j);
       basis->chol[j + m * j] += hyper.sn2 + jitter * hyper.s2;
     }
     basis->jitter = jitter;
@@ -35,6 +56,12 @@ gpc_status gpc_basis_factor(gpc_basis *basis) {
 
 void gpc_basis_eval(const gpc_basis *basis, size_t n, const double *z, double *a,
                     double *rho) {
+  if (basis->hyper.rough) {
+    gpc_gemm(0, 0, n, basis->m, basis->m, 1.0, basis->hyper.rough->between, basis->chol,
+             0.0, a);
+    memset(rho, 0, n * sizeof(double));
+    return;
+  }
   for (size_t j = 0; j < basis->m; j++)
     kernel_column(n, z, basis->inducing[j], basis->hyper, a + n * j);
   gpc_solve_rows(n, basis->m, basis->chol, a);

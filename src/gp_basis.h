@@ -4,14 +4,29 @@
  * (2) K_uu = k(xi, xi) + jitter s2 I = L L',   a(z) = L^-1 k(xi, z)             eq. (5), (6)
  *   rho(z) = s2 + sn2 - a(z)'a(z)                                          eq. (8)
  *
- * The white noise is in K_uu and in rho, never in k(xi, z). */
+ * The white noise is in K_uu and in rho, never in k(xi, z).
+ *
+ * With hyper.rough K_uu is s2 times Matern's correlation, a(z) = L'b(z) with the weights b
+ * of interpolation, and rho = 0: the process is its interpolation, eq. (42a). Only
+ * gpc_basis_factor() and gpc_basis_eval() know of it. */
 #ifndef GPC_GP_BASIS_H
 #define GPC_GP_BASIS_H
 
 #include "gpc.h"
 
+/* A process that is rougher than the kernel (gp_rough.h): Matern's covariance with
+ * nu = 3/2 or 1/2 between its values at the inducing inputs, and between these the values are interpolated. */
+typedef enum { GPC_MATERN32, GPC_MATERN12 } gpc_matern;
+typedef struct {
+  gpc_matern kind;
+  size_t n;
+  const double *between; /* [n x m] weights of the values at the n points that features
+                            are asked for */
+} gpc_rough;
+
 typedef struct {
   double s2, l, sn2;
+  const gpc_rough *rough; /* NULL: eq. (2) */
 } gpc_hyper;
 
 typedef struct {

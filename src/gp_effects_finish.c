@@ -23,7 +23,9 @@ static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
   if (!s->integrate || (!s->s2_free && !s->l_free) || f->joint.e > MOST_AVERAGED)
     return;
   gpc_joint fine = f->joint;
-  fine.nodes = gpc_ruler_nodes(f->ruler, s->l_low / GPC_EFFECTS_FEWEST_PER_L);
+  fine.nodes = gpc_ruler_nodes(f->ruler, s->s2_free && s->l_free
+                                             ? gpc_rough_nodes(&f->here.at)
+                                             : s->l_low / GPC_EFFECTS_FEWEST_PER_L);
   if (!fine.nodes || fine.nodes->g < f->joint.nodes->g)
     fine.nodes = f->joint.nodes;
   result->averaged =
@@ -80,7 +82,8 @@ gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor
   average(f, result);
   const size_t size = result->m + result->slopes + f->joint.e;
   gpc_powers_collapse(features, size, result->effect, result->cov);
-  if (result->averaged)
-    gpc_powers_collapse(features, size, result->mixture.effect, result->mixture.cov);
+  if (result->averaged) /* which may have knots of its own */
+    gpc_powers_collapse(features, size - result->m + result->mixture.at.m,
+                        result->mixture.effect, result->mixture.cov);
   return GPC_OK;
 }

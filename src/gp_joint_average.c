@@ -160,20 +160,22 @@ static int near(const looking *t, int i) {
   return off < NEAR;
 }
 
-static gpc_status look(void *self, int from, int to, double s2, double l, double least,
+static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double least,
                        int *passed, gpc_posterior *out) {
   looking *t = self;
   const gpc_joint *joint = t->joint;
-  double evidence;
+  double evidence = 0.0;
   gpc_params_copy(&t->at[from].at, &t->point.at);
-  t->point.at.hyper.s2 = s2;
-  t->point.at.hyper.l = l;
+  t->point.at.hyper = hyper;
   gpc_status status = solve(t, from, &evidence);
   if (status == GPC_OK && to >= 0 && evidence + t->log_sd >= least && !near(t, from)) {
     *passed = 1;
     from = to;
     status = climb(t, to, &evidence);
   }
+  out->value = evidence + t->log_sd;
+  if (status == GPC_OK && out->value < least - GPC_MIXTURE_SLACK)
+    return GPC_OK;
   if (status == GPC_OK)
     status = gpc_joint_reduced_covariance(&t->reduced[from], t->settings->slope,
                                           &t->point.at, &t->room, out->cov);
@@ -218,26 +220,55 @@ static gpc_status open_tau(looking *t) {
   return isfinite(square / total) ? GPC_OK : GPC_NOT_FINITE;
 }
 
+/* Knots in the place of the inducing inputs, and rough components: *knots, which has
+ * other nodes already, and t->point, from `best`. Returns the distance of the knots, NAN
+ * if there are none. */
+static double lay_knots(const gpc_joint *joint, const gpc_joint_point *best,
+                        gpc_joint *knots, gpc_joint_point *point, gpc_roughness *rough) {
+  knots->m = gpc_rough_knots(joint->m);
+  knots->q = knots->m + joint->e;
+  memset(knots->rooms, 0, sizeof knots->rooms);
+  gpc_joint_point_get(knots, point);
+  const double step = gpc_rough_move(&best->at, joint->memory, &point->at);
+  memcpy(point->tau, best->tau, sizeof point->tau);
+  memcpy(point->effect, best->effect, joint->e * sizeof(double));
+  const int ok =
+      step > 0.0 && gpc_rough_make(knots->m, point->at.inducing, step, knots->nodes->g,
+                                   knots->nodes->z, joint->memory, rough) == GPC_OK;
+  return ok ? step : NAN;
+}
+
 gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings *settings,
                              const gpc_joint_point *best, double *pi, int *passes,
                              gpc_posterior *mixture) {
-  const gpc_mixture_settings how = {.best = best->at.hyper,
-                                    .s2_free = settings->s2_free,
-                                    .l_free = settings->l_free,
-                                    .width = settings->width,
-                                    .l_low = settings->l_low,
-                                    .l_high = settings->l_high,
-                                    .memory = joint->memory};
+  gpc_mixture_settings how = {.best = best->at.hyper,
+                              .s2_free = settings->s2_free,
+                              .l_free = settings->l_free,
+                              .width = settings->width,
+                              .l_low = settings->l_low,
+                              .l_high = settings->l_high,
+                              .memory = joint->memory};
+  gpc_joint knots = *joint;
+  gpc_roughness rough;
   looking t = {.joint = joint, .settings = settings, .pi = pi, .passes = passes};
   const gpc_mixture_looker looker = {.self = &t, .look = look};
   int points;
+  if (settings->s2_free && settings->l_free) {
+    how.l_low = lay_knots(joint, best, &knots, &t.point, &rough);
+    if (isnan(how.l_low))
+      return GPC_NOT_PD;
+    how.rough = &rough;
+    t.joint = &knots;
+  } else {
+    gpc_joint_point_get(joint, &t.point);
+    gpc_joint_point_copy(joint, best, &t.point);
+  }
+  const size_t m = t.joint->m;
   t.work = gpc_get_doubles(joint->memory, joint->e * joint->e);
-  t.before = gpc_get_doubles(joint->memory, joint->q + 1);
-  gpc_joint_reduced_room_get(joint, &t.room);
-  gpc_joint_point_get(joint, &t.point);
-  gpc_joint_point_copy(joint, best, &t.point);
+  t.before = gpc_get_doubles(joint->memory, t.joint->q + 1);
+  gpc_joint_reduced_room_get(t.joint, &t.room);
   t.point.at_mode = 1;
-  double evidence;
+  double evidence = 0.0;
   gpc_status status = climb(&t, 0, &evidence);
   if (status == GPC_OK && joint->e <= FEW_EFFECTS) {
     status = open_tau(&t);
@@ -246,9 +277,8 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   }
   if (status != GPC_OK)
     return status;
-  *mixture =
-      gpc_posterior_get(joint->memory, joint->m, joint->slope_free ? 1 : 0, joint->e);
-  memcpy(mixture->at.inducing, best->at.inducing, joint->m * sizeof(double));
+  *mixture = gpc_posterior_get(joint->memory, m, joint->slope_free ? 1 : 0, joint->e);
+  memcpy(mixture->at.inducing, t.point.at.inducing, m * sizeof(double));
   status = gpc_mixture_make(&looker, &how, mixture, &points);
   if (joint->slope_free)
     mixture->at.slope =

@@ -7,20 +7,30 @@
 
 #define SIGMA_STEP 1.0   /* of the grid, in log sigma */
 #define L_STEP 0.8       /* and in log l */
+#define L_STEP_ROUGH 1.0 /* of rough components */
 #define LEAST_SIGMA 0.07 /* as good as a line */
 #define MOST_SIGMA 8.0
+#define MOST_ROUGH 60.0 /* sigma of rough components, which with a long lengthscale ... */
+#define MOST_WIDTHS 3.0 /* ... goes on beyond the rows as it bent before */
 #define SURROGATE_SIGMA                                                                  \
   0.3                   /* below this a surrogate of a larger sigma is to be trusted */
 #define START_SIGMA 0.6 /* where the optimum is a line */
 #define START_L 7.0     /* fractions of the width */
-#define COUNTS 2.5      /* nats below the best point: no more is looked at */
-#define SPACINGS 2.0    /* lengthscale of the basis */
-#define LEAST_L 0.9     /* spacings of the inducing inputs that a lengthscale must have */
+#define LEAST_START 0.3 /* between these for rough components, ... */
+#define MOST_START 3.0
+#define ROUGHER 2.0  /* ... whose lengthscales are so much longer for the same bends */
+#define COUNTS 2.5   /* nats below the best point: no more is looked at */
+#define SPACINGS 2.0 /* lengthscale of the basis */
+#define LEAST_L 0.9  /* spacings of the inducing inputs that a lengthscale must have */
+#define LEAST_NOISE 1e-6 /* of the variance, in the basis of rough components */
 
 /* The priors, chosen on simulated truths (bench/validity/intervals.R): */
 #define SIGMA_RATE 0.1
-#define L_CENTRE 16.0 /* fractions of the width */
-#define L_SD 0.7      /* in log l */
+#define L_CENTRE 16.0   /* fractions of the width */
+#define L_SD 0.7        /* in log l */
+#define L_CENTRE_32 5.0 /* of rough components */
+#define L_CENTRE_12 3.0
+#define L_SD_ROUGH 1.0
 
 gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,
                                 size_t e) {
@@ -54,6 +64,8 @@ typedef struct {
   double *cov, *part;         /* [size x size] */
   double *tt;                 /* [m x m] (L*^-1 L)' of a component */
   int points;
+  const gpc_rough *rough;          /* the kernel that is walked over, or NULL */
+  double best, best_sigma, best_l; /* of it: the heaviest point */
 } mixing;
 
 /* Priors ------------------------------------------------------------------------------ */
@@ -68,11 +80,18 @@ static double sigma_mass(const gpc_mixture_settings *s, double sigma, int lowest
   return log(exp(lowest ? 0.0 : -rate * sigma / half) - exp(-rate * sigma * half));
 }
 
-static double l_mass(const gpc_mixture_settings *s, double l) {
+static double l_step(const mixing *f) { return f->rough ? L_STEP_ROUGH : L_STEP; }
+
+static double l_mass(const mixing *f, double l) {
+  const gpc_mixture_settings *s = f->settings;
   if (!s->l_free)
     return 0.0;
-  const double u = log(l * L_CENTRE / s->width), half = 0.5 * L_STEP;
-  return log(normal_cdf((u + half) / L_SD) - normal_cdf((u - half) / L_SD) + 1e-300);
+  const double centre = !f->rough                        ? L_CENTRE
+                        : f->rough->kind == GPC_MATERN32 ? L_CENTRE_32
+                                                         : L_CENTRE_12;
+  const double sd = f->rough ? L_SD_ROUGH : L_SD, half = 0.5 * l_step(f);
+  const double u = log(l * centre / s->width);
+  return log(normal_cdf((u + half) / sd) - normal_cdf((u - half) / sd) + 1e-300);
 }
 
 /* Components -------------------------------------------------------------------------- */
@@ -140,7 +159,7 @@ static void add(mixing *f, double value) {
   const gpc_posterior *now = &f->now;
   const size_t size = now->at.m + now->slopes + now->e;
   double *cov = f->part + size * size;
-  if (value < f->top - 2.0 * COUNTS)
+  if (value < f->top - COUNTS - GPC_MIXTURE_SLACK)
     return;
   f->point.inducing = now->at.inducing;
   f->point.hyper = now->at.hyper;
@@ -177,13 +196,21 @@ static void add(mixing *f, double value) {
  * none; *passed: whether slot `to` holds a pass there. */
 static double visit(mixing *f, int from, int to, double sigma, double l, int lowest,
                     int *passed) {
-  const double mass = sigma_mass(f->settings, sigma, lowest) + l_mass(f->settings, l);
+  const double mass = sigma_mass(f->settings, sigma, lowest) + l_mass(f, l);
+  const gpc_hyper hyper = {
+      .s2 = sigma * sigma, .l = l, .sn2 = f->settings->best.sn2, .rough = f->rough};
   *passed = 0;
-  if (f->looker->look(f->looker->self, from, to, sigma * sigma, l, f->top - COUNTS - mass,
-                      passed, &f->now) != GPC_OK)
+  if (f->looker->look(f->looker->self, from, to, hyper, f->top - COUNTS - mass, passed,
+                      &f->now) != GPC_OK)
     return -INFINITY;
-  add(f, f->now.value + mass);
-  return f->now.value + mass;
+  const double value = f->now.value + mass;
+  add(f, value);
+  if (value > f->best) {
+    f->best = value;
+    f->best_sigma = sigma;
+    f->best_l = l;
+  }
+  return value;
 }
 
 /* All sigma for one l, whose pass at sigma is in slot `row` already, with weight `here`.
@@ -194,7 +221,8 @@ static double walk_sigma(mixing *f, int row, double sigma, double l, double here
   if (!f->settings->s2_free)
     return best;
   int from = row, to = 4, passed;
-  for (double s = sigma * step; s < MOST_SIGMA; s *= step) { /* upwards */
+  const double most = f->rough ? MOST_ROUGH : MOST_SIGMA;
+  for (double s = sigma * step; s < most; s *= step) { /* upwards */
     const double value = visit(f, from, to, s, l, 0, &passed);
     best = fmax(best, value);
     if (value == -INFINITY || value < f->top - COUNTS)
@@ -224,8 +252,8 @@ static double walk_sigma(mixing *f, int row, double sigma, double l, double here
 static void walk_l(mixing *f, int from, double sigma, double l, double factor) {
   const gpc_mixture_settings *s = f->settings;
   int to = 2, passed;
-  for (l *= factor; l >= LEAST_L * s->l_low && l <= fmin(s->l_high, s->width);
-       l *= factor) {
+  const double most = fmin(s->l_high, (s->rough ? MOST_WIDTHS : 1.0) * s->width);
+  for (l *= factor; l >= LEAST_L * s->l_low && l <= most; l *= factor) {
     const double here = visit(f, from, to, sigma, l, sigma <= LEAST_SIGMA, &passed);
     if (here == -INFINITY ||
         walk_sigma(f, passed ? to : from, sigma, l, here) < f->top - COUNTS)
@@ -246,20 +274,27 @@ static gpc_status set_basis(mixing *f, const double *inducing) {
   }
   f->basis.inducing = inducing;
   f->basis.hyper = s->best;
-  if (s->l_free)
+  if (s->rough)
+    f->basis.hyper.l = GPC_ROUGH_L * s->rough->step;
+  else if (s->l_free)
     f->basis.hyper.l = SPACINGS * (high - low) / ((double)f->basis.m - 1.0);
   if (s->s2_free)
     f->basis.hyper.s2 = fmin(fmax(s->best.s2, 0.1), 10.0);
+  if (s->rough) /* white noise would smooth what is rough */
+    f->basis.hyper.sn2 = fmin(s->best.sn2, LEAST_NOISE * f->basis.hyper.s2);
   return gpc_basis_factor(&f->basis);
 }
 
 #define FIRST_RIDGE 1e-15 /* of the largest variance ... */
 #define LAST_RIDGE 1e-6   /* ... and where a covariance is given up */
+#define ROUGH_RIDGE                                                                      \
+  1e-12 /* knots lie close: smooth components leave little between them */
 
 /* The diagonal of cov [n x n] raised until it is positive definite: rounding may leave
- * little of its smallest eigenvalues where rows have enormous weights. work [n x n]. */
-static gpc_status raise(size_t n, double *work, double *cov) {
-  double most = 0.0, ridge = 0.0;
+ * little of its smallest eigenvalues where rows have enormous weights. `ridge`, relative to
+ * the largest, is where that begins. work [n x n]. */
+static gpc_status raise(size_t n, double ridge, double *work, double *cov) {
+  double most = 0.0;
   for (size_t i = 0; i < n; i++)
     most = fmax(most, cov[i + n * i]);
   for (;;) {
@@ -296,6 +331,8 @@ static gpc_status finish(mixing *f, gpc_posterior *out) {
   f->point.inducing = f->basis.inducing;
   if (f->settings->s2_free)
     f->point.hyper.s2 = f->sigma / f->total * (f->sigma / f->total);
+  if (f->settings->rough)
+    f->point.hyper.sn2 = fmin(f->settings->best.sn2, LEAST_NOISE * f->point.hyper.s2);
   gpc_status status = gpc_basis_factor(&f->point);
   if (status != GPC_OK)
     return status;
@@ -306,46 +343,87 @@ static gpc_status finish(mixing *f, gpc_posterior *out) {
   memcpy(out->at.inducing, f->basis.inducing, m * sizeof(double));
   memcpy(out->at.q_mean, f->at, m * sizeof(double));
   memcpy(out->effect, f->now.effect, out->e * sizeof(double));
-  status = raise(size, f->part, out->cov);
+  const double ridge = f->settings->rough ? ROUGH_RIDGE : 0.0;
+  status = raise(size, ridge, f->part, out->cov);
   if (status != GPC_OK)
     return status;
   const double var = gpc_posterior_slope(out, f->at);
   for (size_t c = 0; c < m; c++)
     for (size_t r = 0; r < m; r++)
       out->at.q_cov[r + m * c] = out->cov[r + size * c] - var * f->at[r] * f->at[c];
-  return raise(m, f->part, out->at.q_cov);
+  return raise(m, ridge, f->part, out->at.q_cov);
+}
+
+/* Where the walk over the kernel of the fit begins; returns 1 if that is not its
+ * optimum. */
+static int begin(const gpc_mixture_settings *s, double *sigma, double *l) {
+  int moved = 0;
+  *sigma = sqrt(s->best.s2);
+  *l = s->best.l;
+  if (s->s2_free && *sigma < 2.0 * LEAST_SIGMA) {
+    moved = 1;
+    *sigma = START_SIGMA;
+    if (s->l_free)
+      *l = fmin(fmax(s->width / START_L, s->l_low), s->l_high);
+  }
+  if (s->l_free && *l > s->width) {
+    moved = 1;
+    *l = s->width;
+  }
+  return moved;
+}
+
+/* All points of one kernel, about a first one, by a pass in slot `to` (-1: that of the
+ * optimum in slot 0 is one there). */
+static void walk(mixing *f, int from, int to, double sigma, double l) {
+  const gpc_mixture_settings *s = f->settings;
+  int passed;
+  f->best = -INFINITY;
+  const double here = visit(f, from, to, sigma, l, 0, &passed);
+  if (here == -INFINITY)
+    return;
+  const int at = passed ? to : from;
+  walk_sigma(f, at, sigma, l, here);
+  if (s->l_free) {
+    walk_l(f, at, sigma, l, exp(l_step(f)));
+    walk_l(f, at, sigma, l, exp(-l_step(f)));
+  }
+}
+
+/* The same for each rough kernel, the second about what was best for the first. */
+static void walk_rough(mixing *f) {
+  const gpc_mixture_settings *s = f->settings;
+  double sigma, l;
+  const int line = sqrt(s->best.s2) < 2.0 * LEAST_SIGMA;
+  begin(s, &sigma, &l);
+  sigma = fmin(fmax(sigma, LEAST_START), MOST_START);
+  l = line ? s->width / L_CENTRE_32 : ROUGHER * l;
+  for (int i = 0; i < GPC_ROUGH_KINDS; i++) {
+    f->rough = &s->rough->kinds[i];
+    l = fmin(fmax(l, s->l_low), s->width);
+    walk(f, 0, i ? GPC_MIXTURE_SLOTS - 1 : 1, sigma, l);
+    if (f->best > -INFINITY) {
+      sigma = f->best_sigma;
+      l = ROUGHER * f->best_l;
+    }
+  }
 }
 
 gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
                             const gpc_mixture_settings *settings, gpc_posterior *out,
                             int *points) {
   mixing f = {.looker = looker, .settings = settings};
-  double sigma = sqrt(settings->best.s2), l = settings->best.l;
+  double sigma, l;
   get_room(out, &f);
   gpc_status status = set_basis(&f, out->at.inducing);
-  if (status == GPC_OK) {
-    int moved = 0;
-    if (settings->s2_free && sigma < 2.0 * LEAST_SIGMA) {
-      moved = 1;
-      sigma = START_SIGMA;
-      if (settings->l_free)
-        l = fmin(fmax(settings->width / START_L, settings->l_low), settings->l_high);
-    }
-    if (settings->l_free && l > settings->width) {
-      moved = 1;
-      l = settings->width;
-    }
-    int passed; /* at the optimum itself there has been a pass */
-    const double here = visit(&f, 0, moved ? 1 : -1, sigma, l, 0, &passed);
-    if (here == -INFINITY)
-      return GPC_NOT_PD;
-    walk_sigma(&f, passed, sigma, l, here);
-    if (settings->l_free) {
-      walk_l(&f, passed, sigma, l, exp(L_STEP));
-      walk_l(&f, passed, sigma, l, exp(-L_STEP));
-    }
-    *points = f.points;
-    status = f.points ? finish(&f, out) : GPC_NOT_PD;
+  if (status != GPC_OK)
+    return status;
+  if (settings->rough) {
+    walk_rough(&f);
+  } else {
+    const int moved = begin(settings, &sigma, &l);
+    walk(&f, 0, moved ? 1 : -1, sigma, l);
   }
-  return status;
+  *points = f.points;
+  return f.points ? finish(&f, out) : GPC_NOT_PD;
 }

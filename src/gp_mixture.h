@@ -1,19 +1,20 @@
 /* gp_mixture.h: the posterior averaged over the hyperparameters of the process.
  *
- * Points of a grid in (log sigma, log l), sigma^2 = s2, about the optimum are weighted by
- * the bound, by what it leaves open of the slope, and by weak priors:
+ * Points of a grid in (log sigma, log l), sigma^2 = s2, for each of two rough kernels
+ * (gp_rough.h) are weighted by the evidence, by what it leaves open of the slope, and by
+ * weak priors:
  *
- *   weight = exp(ELBO) sd(slope) p(sigma) p(l),
- *   sigma ~ Exp(1/10),   log l ~ N(log(width / 16), .7^2)                       eq. (42)
+ *   weight = exp(evidence) sd(slope) p(sigma) p(l),
+ *   sigma ~ Exp(1/10),   log l ~ N(log(width / c), 1),  c = 5 or 3              eq. (42)
  *
- * the smallest sigma standing for the line. The mixture of their posteriors is made one
- * Gaussian with the same mean and covariance, eq. (43), in the whitened coordinates of one
- * basis, whose lengthscale is short enough for every component to be interpolated from its
- * values at the inducing inputs. */
+ * the smallest sigma standing for the line. (Where one of s2 and l is held the kernel is
+ * that of the fit, log l ~ N(log(width / 16), .7^2).) The mixture of their posteriors is
+ * made one Gaussian with the same mean and covariance, eq. (43), in the whitened
+ * coordinates of one basis, from whose inputs all components are interpolated. */
 #ifndef GPC_GP_MIXTURE_H
 #define GPC_GP_MIXTURE_H
 
-#include "gp_params.h"
+#include "gp_rough.h"
 
 /* The posterior for one pair of hyperparameters: of (m, slope, e), the slope where it is
  * estimated (slopes = 1), e effects of the classes where there are any. */
@@ -35,11 +36,13 @@ double gpc_posterior_slope(const gpc_posterior *posterior, double *cross);
 /* Who looks at a point. Passes over the data are kept in slots, and a point is looked at
  * by the surrogate of the pass in slot `from`. With `to` other than -1 a pass is made there
  * and kept in slot `to`, unless the surrogate promises less than `least` for out->value,
- * which is then good enough. Slot 0 is the optimum. *passed: whether there was a pass. */
-#define GPC_MIXTURE_SLOTS 6
+ * which is then good enough. Slot 0 is the optimum. *passed: whether there was a pass. With
+ * GPC_MIXTURE_SLACK less than that nothing but out->value is looked at, or need be set. */
+#define GPC_MIXTURE_SLOTS 7
+#define GPC_MIXTURE_SLACK 1.0
 typedef struct {
   void *self;
-  gpc_status (*look)(void *self, int from, int to, double s2, double l, double least,
+  gpc_status (*look)(void *self, int from, int to, gpc_hyper hyper, double least,
                      int *passed, gpc_posterior *out);
 } gpc_mixture_looker;
 
@@ -48,6 +51,7 @@ typedef struct {
   int s2_free, l_free;
   double width; /* of the bulk of the scores */
   double l_low, l_high;
+  const gpc_roughness *rough; /* NULL: the kernel of the fit, eq. (2) */
   const gpc_memory *memory;
 } gpc_mixture_settings;
 

@@ -110,8 +110,9 @@ static SEXP lower_of(size_t size, const double *cov) {
 
 /* A mixture over hyperparameters as a list. */
 static SEXP pack_mixture(const gpc_posterior *p, int passes) {
-  static const char *names[] = {"hyper", "q_mean", "q_cov", "slope_var", "slope_cross",
-                                "effect", "cov",   "passes", ""};
+  static const char *names[] = {
+      "hyper",       "inducing", "q_mean", "q_cov",  "slope_var",
+      "slope_cross", "effect",   "cov",    "passes", ""};
   SEXP out = PROTECT(r_named_list(names));
   const size_t m = p->at.m, size = m + p->slopes + p->e;
   const double hyper[4] = {p->at.hyper.s2, p->at.hyper.l, p->at.hyper.sn2, p->at.slope};
@@ -123,6 +124,7 @@ static SEXP pack_mixture(const gpc_posterior *p, int passes) {
   put(out, names, "slope_var", Rf_ScalarReal(gpc_posterior_slope(p, REAL(cross))));
   put(out, names, "hyper", vector_of(4, hyper));
   put(out, names, "passes", Rf_ScalarInteger(passes));
+  put(out, names, "inducing", vector_of(m, p->at.inducing));
   put(out, names, "q_mean", vector_of(m, p->at.q_mean));
   if (p->e) {
     put(out, names, "effect", vector_of(p->e, p->effect));
@@ -145,16 +147,16 @@ static void put_process(SEXP out, const char **names, const gpc_effects_result *
   put(out, names, "slope_var", Rf_ScalarReal(var));
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < m; i++)
-      REAL(q_cov)[i + m * j] =
-          r->cov[i + size * j] - var * REAL(cross)[i] * REAL(cross)[j];
+      REAL(q_cov)
+      [i + m * j] = r->cov[i + size * j] - var * REAL(cross)[i] * REAL(cross)[j];
 }
 
 /* Effects as a list; without any only whether they were kept, and the bounds. */
 static SEXP pack_effects(const gpc_effects_result *r) {
-  static const char *names[] = {"kept",  "elbo",     "none",   "passes", "converged",
-                                "hyper", "inducing", "q_mean", "tau",    "effect",
-                                "cov",   "slopes",   "count",  "scale",  "averaged",
-                                "q_cov", "slope_var", "slope_cross", ""};
+  static const char *names[] = {
+      "kept",     "elbo",  "none",      "passes",      "converged", "hyper", "inducing",
+      "q_mean",   "tau",   "effect",    "cov",         "slopes",    "count", "scale",
+      "averaged", "q_cov", "slope_var", "slope_cross", ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -188,8 +190,8 @@ static SEXP pack_effects(const gpc_effects_result *r) {
 
 /* Offsets of many classes likewise. */
 static SEXP pack_offsets(const gpc_offsets_result *r, size_t k) {
-  static const char *names[] = {"kept", "elbo", "none", "passes", "converged",
-                                "mean", "var",  "tau",  "score",  "site", ""};
+  static const char *names[] = {"kept", "elbo", "none",  "passes", "converged", "mean",
+                                "var",  "tau",  "score", "site",   ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "site", r_pack_offsets_site(r, k));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
@@ -211,12 +213,15 @@ static SEXP pack_offsets(const gpc_offsets_result *r, size_t k) {
 static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
                         const gpc_fit_result *r, size_t k) {
   static const char *names[] = {
-      "status", "range",     "farthest",    "shortest", "elbo",    "hyper",
-      "inducing", "q_mean",  "q_cov",       "slope_var", "slope_cross", "passes",
-      "passes_floor", "steps", "promise",   "floor",    "flat",    "separated",
-      "sparse", "nodes",     "fine_nodes",  "increasing", "changed", "ends",
-      "true",   "other",     "sample_rows", "temperature_status", "beta", "log_beta_error", "effects", "mass",
-      "site",   "averaged",  "effect_site", ""};
+      "status",       "range",          "farthest",    "shortest",
+      "elbo",         "hyper",          "inducing",    "q_mean",
+      "q_cov",        "slope_var",      "slope_cross", "passes",
+      "passes_floor", "steps",          "promise",     "floor",
+      "flat",         "separated",      "sparse",      "nodes",
+      "fine_nodes",   "increasing",     "changed",     "ends",
+      "true",         "other",          "sample_rows", "temperature_status",
+      "beta",         "log_beta_error", "effects",     "mass",
+      "site",         "averaged",       "effect_site", ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};

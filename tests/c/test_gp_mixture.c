@@ -14,6 +14,7 @@ typedef struct {
   int looks, passes;
   double peak_s2, peak_l; /* a component that outweighs all others; 0: none */
   int split;              /* two kinds of components, by l */
+  int kinds[2];           /* looks at rough components */
 } made_up;
 
 static double mean_of(const made_up *t, size_t i, double l) {
@@ -30,12 +31,14 @@ static void whiten(const gpc_basis *basis, double *a) {
   gpc_solve_rows(1, M, basis->chol, a);
 }
 
-static gpc_status look(void *self, int from, int to, double s2, double l, double least,
+static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double least,
                        int *passed, gpc_posterior *out) {
   made_up *t = self;
+  const double s2 = hyper.s2, l = hyper.l;
   double chol[M * M], x[SIZE], half[SIZE * SIZE];
-  gpc_basis basis = {
-      .m = M, .inducing = t->inducing, .hyper = {s2, l, 1e-6}, .chol = chol};
+  gpc_basis basis = {.m = M, .inducing = t->inducing, .hyper = hyper, .chol = chol};
+  if (hyper.rough)
+    t->kinds[hyper.rough->kind == GPC_MATERN12]++;
   CHECK(from >= 0 && from < GPC_MIXTURE_SLOTS && to < GPC_MIXTURE_SLOTS && from != to);
   t->looks++;
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
@@ -71,7 +74,7 @@ static void begin(made_up *t, gpc_posterior *out, gpc_mixture_settings *how) {
     t->inducing[i] = -4.0 + 8.0 * (double)i / (M - 1.0);
   *out = gpc_posterior_get(&cmemory, M, 1, 1);
   memcpy(out->at.inducing, t->inducing, sizeof t->inducing);
-  *how = (gpc_mixture_settings){.best = {0.7, 1.9, 1e-6},
+  *how = (gpc_mixture_settings){.best = {0.7, 1.9, 1e-6, NULL},
                                 .s2_free = 1,
                                 .l_free = 1,
                                 .width = 8.0,
@@ -178,7 +181,78 @@ static void test_peak(void) {
   cmemory_end();
 }
 
+#define POINTS 5
+
+/* eq. (42a): features whose products are b K b', weights b that interpolate what is
+ * smooth. */
+static void test_rough(void) {
+  double knots[20], z[POINTS] = {-3.9, -1.0, 0.0, 0.33, 3.2}, chol[20 * 20];
+  double a[POINTS * 20], rho[POINTS];
+  gpc_roughness rough;
+  for (size_t i = 0; i < 20; i++)
+    knots[i] = -4.75 + 0.5 * (double)i;
+  CHECK(gpc_rough_make(20, knots, 0.5, POINTS, z, &cmemory, &rough) == GPC_OK);
+  const double *b = rough.kinds[0].between;
+  for (size_t p = 0; p < POINTS; p++) {
+    double smooth = 0.0;
+    for (size_t i = 0; i < 20; i++)
+      smooth += b[p + POINTS * i] * sin(knots[i]);
+    CHECK_NEAR(smooth, sin(z[p]), 1e-3);
+  }
+  for (int kind = 0; kind < 2; kind++) {
+    gpc_basis basis = {.m = 20,
+                       .inducing = knots,
+                       .hyper = {2.0, 1.5, 1e-8, &rough.kinds[kind]},
+                       .chol = chol};
+    CHECK(gpc_basis_factor(&basis) == GPC_OK);
+    gpc_basis_eval(&basis, POINTS, z, a, rho);
+    for (size_t p = 0; p < POINTS; p++)
+      for (size_t q = 0; q < POINTS; q++) {
+        double got = 0.0, want = 0.0;
+        for (size_t i = 0; i < 20; i++) {
+          got += a[p + POINTS * i] * a[q + POINTS * i];
+          for (size_t j = 0; j < 20; j++) {
+            const double r = fabs(knots[i] - knots[j]) / 1.5, s = sqrt(3.0) * r;
+            const double k = kind ? exp(-r) : (1.0 + s) * exp(-s);
+            want += 2.0 * k * b[p + POINTS * i] * b[q + POINTS * j];
+          }
+        }
+        CHECK_NEAR(got, want, 1e-6);
+        CHECK(rho[p] == 0.0);
+      }
+  }
+  cmemory_end();
+}
+
+/* Both rough kernels are looked at, and what they agree on stays what it is. */
+static void test_rough_same(void) {
+  made_up t;
+  gpc_posterior out;
+  gpc_mixture_settings how;
+  gpc_roughness rough;
+  double mean[SIZE], cov[SIZE * SIZE];
+  int points;
+  begin(&t, &out, &how);
+  CHECK(gpc_rough_make(M, t.inducing, 8.0 / (M - 1.0), 1, t.inducing, &cmemory, &rough) ==
+        GPC_OK);
+  how.rough = &rough;
+  const gpc_mixture_looker looker = {.self = &t, .look = look};
+  CHECK(gpc_mixture_make(&looker, &how, &out, &points) == GPC_OK);
+  CHECK(t.kinds[0] > 5 && t.kinds[1] > 5 && t.kinds[0] + t.kinds[1] == t.looks);
+  CHECK_REL(out.at.hyper.l, GPC_ROUGH_L * 8.0 / (M - 1.0), 1e-14);
+  CHECK(out.at.hyper.rough == NULL);
+  unwhiten(&out, mean, cov);
+  for (size_t i = 0; i < SIZE; i++) {
+    CHECK_NEAR(mean[i], mean_of(&t, i, 1.0), 1e-7);
+    for (size_t j = 0; j < SIZE; j++)
+      CHECK_NEAR(cov[i + SIZE * j], cov_of(i, j), 1e-7);
+  }
+  cmemory_end();
+}
+
 int main(void) {
+  test_rough();
+  test_rough_same();
   test_same();
   test_split();
   test_peak();

@@ -48,8 +48,6 @@ void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) 
   }
   gpc_mono_mass(&o->here, logs, result->ends[0], result->ends[1], GPC_MASS_BINS,
                 result->mass);
-  if (s->floors > 1) /* the sample is that of another floor */
-    gpc_start_guess(f, sample, gpc_start_slope_free(f) ? f->at.slope : 1.0);
   result->sample_rows = sample->rows;
   result->truth = gpc_get_doubles(f->memory, s->bins + 2);
   result->other = gpc_get_doubles(f->memory, s->bins + 2);

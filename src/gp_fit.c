@@ -269,6 +269,8 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   gpc_status status;
   if (settings->floors > 1) {
     status = choose_floor(&f, &sample);
+    if (status == GPC_OK) /* the last sample was that of another floor */
+      gpc_start_guess(&f, &sample, gpc_start_slope_free(&f) ? f.at.slope : 1.0);
   } else {
     status = gpc_gp_prepare(data, settings->floor[0], memory, &f.now);
     if (status == GPC_OK) {

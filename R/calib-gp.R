@@ -151,7 +151,7 @@
 #'   with it `order_cost` and `order_mass` (the loss in log-likelihood, and the weights of the projection), `slope_sd`,
 #'   `slope_cross` (the
 #'   standard deviation of an estimated slope, and how `q_mean` moves with it), `averaged` (the posterior that intervals and draws
-#'   are taken from, with the same fields and the number of its `passes`; `NULL` without), and `scores_seen` (a histogram
+#'   are taken from, with the same fields and the number of its `passes`; `NULL` without), `outside` (0.2, what [`predict()`][predict.calib_gp] leaves to rows of another kind; `NULL` without), and `scores_seen` (a histogram
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
 #'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
 #' @references
@@ -210,7 +210,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     order_cost = order$order_cost, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = gp_slope_sd(fit$slope_var, fit$hyper), slope_cross = fit$slope_cross,
     class_effects = fit$class_effects, effects_asked = spec$class_effects, effects_tried = fit$tried,
-    effects = fit$effects, offsets = fit$offsets, stream = fit$stream
+    effects = fit$effects, offsets = fit$offsets, outside = if (spec$class_effects != "none") outside_rows, stream = fit$stream
   )
 }
 

@@ -106,18 +106,13 @@
 #' `integrate`: averaging them as well lowered the log loss on simulated curved maps and raised it on small sets
 #' of real data with two classes.
 #'
-#' # Zeros and very small probabilities
+#' # Zeros
 #' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
 #' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K) and keeps the one with the
 #' highest bound. With few rows the bound may treat a score of
 #' zero as impossible because no true class had one; floors lower than half the smallest positive value therefore have a prior proportional to their
 #' square root (not with `class_effects = "none"`, which is version 0.1).
-#'
-#' How unlikely a class is whose score lies far below the others, N rows cannot say. Where a matrix between three or more
-#' classes is tried and the scores are probabilities, values are therefore also raised to the floor at which temperature scaling gives a class
-#' 1/(10 N K), unless that lowers the bound by more than one nat. Without it the far scores would dominate the matrix, and
-#' single new rows the log loss. `floor = 1e-300` raises nothing.
 #'
 #' # When the data do not determine the map
 #' If every calibration row is classified correctly, the slope
@@ -131,8 +126,8 @@
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
 #' @param floor Probabilities below this value are raised to it. `NULL`:
-#'   when zeros or very small probabilities occur, the value with the highest evidence lower bound; see below. Where
-#'   nothing was raised in fitting, zeros in new rows (and all that is below) count as the square of the smallest
+#'   when zeros occur, the value with the highest evidence lower bound. Where the calibration rows have no
+#'   zeros nothing is raised in fitting, and in new rows zeros (and all that is below) count as the square of the smallest
 #'   probability seen, at most 1e-8.
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
@@ -156,7 +151,7 @@
 #'   with it `order_cost` and `order_mass` (the loss in log-likelihood, and the weights of the projection), `slope_sd`,
 #'   `slope_cross` (the
 #'   standard deviation of an estimated slope, and how `q_mean` moves with it), `averaged` (the posterior that intervals and draws
-#'   are taken from, with the same fields and the number of its `passes`; `NULL` without), and `scores_seen` (a histogram
+#'   are taken from, with the same fields and the number of its `passes`; `NULL` without), `outside` (0.2, what [`predict()`][predict.calib_gp] leaves to rows of another kind; `NULL` without), and `scores_seen` (a histogram
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
 #'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
 #' @references
@@ -215,7 +210,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     order_cost = order$order_cost, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = gp_slope_sd(fit$slope_var, fit$hyper), slope_cross = fit$slope_cross,
     class_effects = fit$class_effects, effects_asked = spec$class_effects, effects_tried = fit$tried,
-    effects = fit$effects, offsets = fit$offsets, stream = fit$stream
+    effects = fit$effects, offsets = fit$offsets, outside = if (spec$class_effects != "none") outside_rows, stream = fit$stream
   )
 }
 

@@ -9,11 +9,10 @@ fit_gp <- function(data, mean, spec, floor) {
   center <- if (is.null(spec$center)) mean != "log" else spec$center
   if (center && data$input == "logits" && !scores$floored) check_far_down(data)
   blocks <- gp_effect_blocks(data, mean, center, spec)
-  if (blocks[["matrix"]] > 0 && is.null(floor) && is.null(spec$site)) scores <- try_low_floor(scores, data, spec)
   keep <- keeps_rows(data, center, spec, blocks)
   fit_with <- function(spec) {
     fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
-      gp_settings(data, mean, center, spec, scores, blocks, !keep), spec$threads)
+      gp_settings(data, mean, center, spec, scores$floors, blocks, !keep), spec$threads)
     stop_gp(fit, spec, center)
     fit["offset_site"] <- list(fit$effects$site) # of many classes
     gp_with_effects(fit, data, blocks)
@@ -31,7 +30,7 @@ fit_gp <- function(data, mean, spec, floor) {
     shared_changed = fit$changed,
     tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
-    mean = mean, center = center, floor = if (rep_len(scores$floored, fit$floor)[fit$floor]) scores$floors[fit$floor],
+    mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
     z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
     gave_up = fit$passes < spec$control$max_passes
   ))
@@ -102,49 +101,20 @@ floor_prior <- function(floors, spec) {
   0.5 * pmin(0, log(floors / floors[1]))
 }
 
-# Scores are raised to where temperature scaling would give a class this share of 1/(N K), N rows of K classes, unless the
-# bound loses more than so many nats by it. Chosen on splits 6 to 12 of classifier outputs with 150 to 1000 rows.
-low_share <- 0.1
-low_nats <- 1
-highest_low_floor <- 0.01 # above that probabilities are not small, whatever the temperature makes of them
-
-#' One more floor to try, for fits with a matrix between more than two classes whose scores are probabilities
-#'
-#' How unlikely a class with a score far below the others is, N rows cannot say: one row in 10 N may be of it. A line
-#' goes on all the same, the far scores rule the matrix, and a single new row costs what a hundred good ones gain. Logits are left alone:
-#' their scale is free, -Inf rules a class out, and those measured had nothing to gain.
-#' @return `scores` as of gp_scores(), with one candidate more, or as they are if no score above zero is so low.
-#' @noRd
-try_low_floor <- function(scores, data, spec) {
-  k <- length(data$classes)
-  if (k == 2 || data$input != "probs") return(scores)
-  z <- scores$z
-  start <- scores$floors[length(scores$floors)] # any will do for the zeros
-  beta <- .Call(C_temperature_fit, z, data$labels, data$weights, log(start), 0, 1e-6, 100L, data$threads)$beta
-  n <- if (is.null(data$weights)) nrow(z) else sum(data$weights)
-  floor <- (low_share / (n * k))^(1 / beta)
-  least <- if (scores$floored) scores$floors[1] else exp(min(z))
-  if (!isTRUE(floor > .Machine$double.xmin && floor <= min(highest_low_floor, 0.5 / k) && least < floor)) return(scores)
-  list(z = z, floors = c(floor, scores$floors), floored = c(TRUE, rep(scores$floored, length(scores$floors))),
-    prior = c(0, floor_prior(scores$floors, spec) - low_nats))
-}
-
 #' Hyperparameters by name
 #' @noRd
 gp_named <- function(hyper) stats::setNames(hyper, c("variance", "lengthscale", "noise", "slope"))
 
 #' What src/gp_fit.h wants to know; NA: to be estimated
 #' @noRd
-gp_settings <- function(data, mean, center, spec, scores, blocks, freeze) {
-  floors <- scores$floors
+gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
   held <- function(name, otherwise = NA_real_) {
     if (name %in% names(spec$hyper)) spec$hyper[[name]] else otherwise
   }
   inducing <- if (is.null(spec$inducing)) 0L else spec$inducing
   list(
     log_mean = mean == "log", diag = spec$covariance == "diag", center = center,
-    floors = if (mean == "log") floors else log(floors), 
-    floor_prior = if (is.null(scores$prior)) floor_prior(floors, spec) else scores$prior,
+    floors = if (mean == "log") floors else log(floors), floor_prior = floor_prior(floors, spec),
     n_inducing = as.integer(if (length(inducing) == 1) inducing else 0L),
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
     variance = held("variance"), lengthscale = held("lengthscale"), noise = held("noise", 1e-6),

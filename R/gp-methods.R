@@ -197,6 +197,7 @@ object_fields.calib_gp <- function(object) {
     mean = field("text", among = c("linear", "identity", "log")),
     covariance = field("text", among = c("full", "diag")), center = field("flag"),
     floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
+    outside = field("number", low = 0, high = 1, optional = TRUE),
     least = field("number", low = 0, high = 1, optional = TRUE),
     range = field("number", 2L), increasing = field("flag"), monotone = field("flag"), changed = field("whole", low = 0),
     slope_sd = field("number", low = 0, optional = TRUE),

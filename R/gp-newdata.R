@@ -80,6 +80,7 @@ gp_ruled_out <- function(object, data, at) {
   part[gone] <- 0
   data$scan$sum[rows] <- rowSums(part) / rowSums(!gone) * ncol(part)
   part[gone] <- lowest[row(part)[gone]]
+  at$gone <- at$z == -Inf
   at$z[rows, ] <- part
   data$scan$min[rows] <- lowest
   gp_scanned(object, data, at)

@@ -20,7 +20,8 @@ gp_interval_prior <- function(object, at, n_draws, level, vary_slope, dims, thre
   n <- nrow(estimate)
   block <- max(1L, as.integer(4e6 / (ncol(estimate) * n_draws)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
-    part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
+    part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows],
+      gone = if (!is.null(at$gone)) at$gone[rows, , drop = FALSE])
     draws <- gp_draws_prior(object, part, n_draws, vary_slope, list(NULL, object$classes), threads, shift)
     out[rows, , 2:3] <- .Call(C_draw_quantiles, as.vector(draws), length(rows) * ncol(estimate),
       c(1 - level, 1 + level) / 2)

@@ -39,21 +39,34 @@ predictions <- function(method, x, y, new) {
     rival(x, y, method)
   )
   list(probs = if (is.function(fit)) fit(new) else predict(fit, new),
-    chosen = if (method == "default") fit$class_effects else "")
+    chosen = if (method == "default") fit$class_effects else "",
+    away = if (method %in% c("default", "none")) away(predict(fit, x), y, fit$classes) else NA)
+}
+
+# The largest distance, over the classes, of the mean prediction of the calibration rows from the frequency of the
+# class, in standard errors.
+away <- function(p, y, classes) {
+  hit <- outer(as.character(y), as.character(classes), "==")
+  se <- sqrt(colSums(p * (1 - p)))
+  max(abs(colSums(hit - p)) / se)
 }
 
 measure <- function(method, x, y, new, truth) {
   seconds <- system.time(at <- quietly(predictions(method, x, y, new)))[["elapsed"]]
   data.frame(method = method, loss = quietly(log_loss(at$probs, truth, eps = 1e-12)),
     classwise = quietly(ece(at$probs, truth, type = "classwise", bins = 15)),
-    accuracy = mean(max.col(at$probs, "first") == truth), chosen = at$chosen, seconds = seconds)
+    accuracy = mean(max.col(at$probs, "first") == truth), chosen = at$chosen, away = at$away, seconds = seconds)
 }
 
 # One method on one set with n calibration rows, all splits; from the folder if it is there. Rivals do
 # not change with the package: to measure calib_gp() again, delete the files of "default" and "none".
 run_method <- function(method, name, data, n) {
   at <- file.path(kept, paste0(name, "-", n, "-", method, ".rds"))
-  if (file.exists(at)) return(readRDS(at))
+  if (file.exists(at)) {
+    out <- readRDS(at)
+    if (is.null(out$away)) out$away <- NA # of an older run
+    return(out)
+  }
   if (Sys.time() > until) return(NULL)
   size <- NROW(data$scores)
   out <- do.call(rbind, lapply(splits, function(seed) {
@@ -107,7 +120,7 @@ summarise <- function(part, slack) {
   se <- stats::sd(gap) / sqrt(length(gap))
   list(set = part$set[1], k = part$k[1], n = part$n[1], means = means, best = best, gap = mean(gap), se = se,
     met = mean(gap) <= max(slack, 2 * se), classwise = colMeans(wide("classwise")),
-    accuracy = colMeans(wide("accuracy")),
+    accuracy = colMeans(wide("accuracy")), away = colMeans(wide("away")),
     chosen = paste(substr(part$chosen[part$method == "default"], 1, 1), collapse = ""))
 }
 
@@ -123,7 +136,7 @@ table_of <- function(rows, results) {
   }, "")
   more <- vapply(all, function(s) {
     keep <- c("default", "none", "temperature", s$best)
-    line(s$set, four(s$classwise[keep[1:3]]), four(s$accuracy[keep[1:3]]))
+    line(s$set, four(s$classwise[keep]), s$best, four(s$accuracy[keep[1:3]]), sprintf("%.1f", s$away[c("default", "none")]))
   }, "")
   common <- Reduce(intersect, lapply(all, function(s) names(s$means)))
   average <- rowMeans(sapply(all, function(s) s$means[common]))
@@ -138,9 +151,11 @@ table_of <- function(rows, results) {
     paste0("Mean over all sets of what is fitted on all: ",
       paste(common, four(average[common]), collapse = ", "), ". Over the sets of 3 to 30 classes: ",
       paste(all_methods, four(average_many), collapse = ", "), ".\n"),
-    line("data", paste("classwise ECE,", c("default", "none", "temperature")),
-      paste("accuracy,", c("default", "none", "temperature"))),
-    line(rep("---", 7)), more
+    paste0("*Away*: the largest distance, over the classes, between the mean prediction of the calibration rows and the frequency of the class in them, ",
+      "in standard errors, means over the splits; the largest of K normal numbers is expected at 0.8 (2 classes, which are one number), 1.9 (10), 2.7 (100), 3.4 (1000).\n"),
+    line("data", paste("classwise ECE,", c("default", "none", "temperature", "best rival by log loss")), "",
+      paste("accuracy,", c("default", "none", "temperature")), "away, default", "away, none"),
+    line(rep("---", 10)), more
   )
 }
 

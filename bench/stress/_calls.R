@@ -33,6 +33,7 @@ all_calls <- function(n = 40, threads = 1) {
   })
   bound <- get0("gp_bound", mode = "function", ifnotfound = asNamespace("gpcalib")$gp_bound)
   gp <- calib_gp(d$z, d$y)
+  plain <- calib_gp(d$z, d$y, class_effects = "none")
   c(calls, list(
     none = function() predict(calib_none(d$z, d$y), new),
     "gp wide" = function() predict(calib_gp(wide$z, wide$y, threads = threads), wide$z[1:5, ]),
@@ -52,7 +53,7 @@ all_calls <- function(n = 40, threads = 1) {
         predict(logs, d$p[1:5, ]))
     },
     "gp mc" = function() { set.seed(1); predict(gp, new, approx = "mc", n_draws = 10, threads = threads) },
-    "gp independent" = function() { set.seed(1); predict(gp, new, approx = "mc", n_draws = 10, independent = TRUE) },
+    "gp independent" = function() { set.seed(1); predict(plain, new, approx = "mc", n_draws = 10, independent = TRUE) },
     "gp draws" = function() { set.seed(1); predict(gp, new, type = "draws", n_draws = 10) },
     "gp interval" = function() { set.seed(1); predict(gp, new, type = "interval", n_draws = 20) },
     "gp latent" = function() list(predict(gp, new, type = "latent"), latent(gp, c(-1, 0, 1))),
@@ -91,7 +92,48 @@ all_calls <- function(n = 40, threads = 1) {
       list(estimate_prior(fit, d$p), predict(fit, d$p[1:5, ], prior = c(0.2, 0.3, 0.5)))
     },
     intervals = function() predict(calib_beta(two$p[, 2], two$y == 2), c(0.1, 0.7), type = "interval"),
-    loss = function() .Call(asNamespace("gpcalib")$C_temperature_loss, d$z, d$y, NULL, -Inf, 1.5, 1L),
+    "gp without effects" = function() {
+      set.seed(1)
+      list(predict(plain, new), predict(plain, new, type = "interval", n_draws = 20), predict(plain, new, type = "latent"),
+        predict(plain, new, type = "draws", n_draws = 10))
+    },
+    "gp short" = function() {
+      many <- small_data(60, 9, 12)
+      predict(calib_gp(many$z, many$y, class_effects = "matrix", integrate = FALSE, threads = threads), many$z[1:5, ])
+    },
+    "gp offsets" = function() {
+      set.seed(1)
+      fit <- calib_gp(wide$z, wide$y, class_effects = "offset", threads = threads)
+      list(predict(fit, wide$z[1:5, ]), predict(fit, wide$z[1:5, ], type = "interval", n_draws = 20),
+        predict(fit, wide$z[1:5, ], approx = "mc", n_draws = 10))
+    },
+    "gp low floor" = function() {
+      p <- exp(6 * (d$z - apply(d$z, 1, max)))
+      predict(calib_gp(p / rowSums(p), d$y, integrate = FALSE), d$p[1:5, ])
+    },
+    queries = function() lapply(c("mixed", "information", "entropy"), function(strategy) {
+      set.seed(6)
+      as.data.frame(calib_query(gp, d$z, 3, strategy = strategy))
+    }),
+    switch = function() calib_switch(gp, d$z)$gain,
+    file = function() {
+      at <- tempfile()
+      on.exit(unlink(at))
+      write_calibrator(calib_gp(d$z, d$y, monotone = TRUE), at)
+      readLines(at)
+    },
+    "grouped tests" = function() lapply(c("mcb", "skce"), function(method) {
+      set.seed(4)
+      calib_test(d$p, d$y, method, replicates = 19, groups = rep(1:12, length.out = n))$p.value
+    }),
+    validation = function() {
+      set.seed(7)
+      calib_validate(two$p[, 2], two$y == 2, groups = rep(1:12, length.out = n))
+    },
+    monitor = function() calib_monitor(two$p[, 2], two$y == 2, period = rep(1:2, length.out = n)),
+    updates = function() lapply(list(calib_temperature, calib_platt, calib_beta, calib_vector, calib_matrix, calib_gp), function(f) {
+      predict(suppressWarnings(update(f(d$p, d$y), d$p[1:9, ], d$y[1:9])), d$p[1:5, ])
+    }),
     "maps of classes" = function() calib_map(calib_isotonic(d$p, d$y), c(0.1, 0.5)),
     odd = function() predict(calib_none(d$p * (1 + 1e-4), d$y), d$p[1:3, ] * (1 - 1e-4))
   ))

@@ -33,6 +33,7 @@ predict <- function(object, ...) {
   method <- if (inherits(object, "calib_gp")) copy$predict.calib_gp else copy$predict.calibrator
   method(object, ...)
 }
+update <- function(object, ...) copy$update.calibrator(object, ...)
 autoplot <- function(object, ...) copy$plot_latent(object, ...)
 source("bench/stress/_calls.R")
 work <- all_calls()

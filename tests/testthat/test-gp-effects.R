@@ -60,6 +60,8 @@ test_that("several classes with effects agree with brute force, by every road", 
   plain <- three$fit
   plain["averaged"] <- list(NULL) # draws and intervals of the fit's own posterior
   draws <- predict(plain, new, type = "draws", n_draws = 4000)
+  share <- 0.2 / (plain$n + 0.2) # eq. (38a)
+  draws <- (draws - share / 3) / (1 - share)
   ends <- predict(plain, new, type = "interval", level = 0.9, n_draws = 4000)
   expect_equal(ends[, , "estimate"], delta, tolerance = 1e-12)
   expect_equal(predict(three$fit, new, type = "class"), factor(max.col(delta), levels = 1:3))
@@ -301,4 +303,43 @@ test_that("small probabilities are averaged over the posterior as well: they may
   mean <- suppressWarnings(predict(fit, new, approx = "mean"))
   expect_gt(max(p / mean), 100)
   expect_equal(unname(rowSums(p)), rep(1, 4), tolerance = 1e-12)
+})
+
+test_that("a row may be one that the calibration rows say nothing of: eq. (38a)", {
+  set.seed(3)
+  labels <- sample(4, 200, TRUE)
+  z <- matrix(rnorm(800, sd = 2), 200)
+  z[cbind(1:200, labels)] <- z[cbind(1:200, labels)] + 3
+  fit <- calib_gp(z, labels, class_effects = "matrix", integrate = FALSE)
+  share <- 0.2 / 200.2
+  far <- rbind(c(30, -10, -10, -10), z[1, ])
+  quiet <- function(...) suppressWarnings(predict(fit, far, ...))
+  p <- quiet()
+  at <- gp_newdata(fit, prepare_newdata(fit, far, 1))
+  inside <- .Call(C_effects_predict, fit, at, 1L, 1L)
+  expect_equal(unname(p), (1 - share) * inside + share / 4, tolerance = 1e-12)
+  expect_gt(min(p), share / 4)
+  expect_lt(min(inside), share / 400)
+  expect_lt(min(quiet(approx = "mean")), share / 400)
+  for (type in c("interval", "draws")) {
+    set.seed(1)
+    x <- quiet(type = type, n_draws = 50)
+    expect_true(all(x >= share / 4 & x <= 1 - 3 * share / 4 + 1e-12))
+  }
+  set.seed(1)
+  expect_gt(min(quiet(approx = "mc", n_draws = 50)), share / 4)
+  # weights count as rows; two classes and fits without effects are left alone
+  double <- calib_gp(z, labels, weights = rep(2, 200), class_effects = "matrix", integrate = FALSE)
+  expect_equal(min(suppressWarnings(predict(double, far))) / (0.2 / 400.2 / 4), 1, tolerance = 0.05)
+  expect_lt(min(suppressWarnings(predict(calib_gp(z, labels, class_effects = "none"), far))), share / 400)
+  old <- fit
+  old$outside <- NULL # of an older version
+  expect_equal(unname(suppressWarnings(predict(old, far))), inside, tolerance = 1e-12)
+  two <- calib_gp(z[, 1:2], labels > 2, class_effects = "matrix", integrate = FALSE)
+  expect_identical(share_out(c(1, 0), two, list()), c(1, 0))
+  # what is ruled out stays so
+  gone <- suppressWarnings(predict(fit, rbind(c(1, -Inf, 0, -1), c(-Inf, -Inf, 2, -9)), type = "interval", n_draws = 20))
+  expect_lt(max(gone[1, 2, ], gone[2, 1:2, ]), 1e-90)
+  expect_gt(min(gone[1, -2, ], gone[2, 3:4, ]), share / 4)
+  expect_equal(unname(rowSums(gone[, , "estimate"])), c(1, 1), tolerance = 1e-12)
 })

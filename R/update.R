@@ -39,7 +39,8 @@
 #' classes, 32 kB for ten and 60 kB for twenty. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
 #' is 100 to 700 kB large.)
 #'
-#' How near an updated fit comes to one of all rows is measured in `bench/results/stream.md` in the sources.
+#' With it the log loss of an updated fit was at most .002 higher than that of a fit of all rows in 460 of 461 comparisons, and .0054 higher in one, with
+#' 100 classes (`bench/results/stream.md` in the sources).
 #'
 #' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.
 #' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: the object then contains the quadratic alone. (With more than

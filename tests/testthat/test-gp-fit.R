@@ -77,3 +77,12 @@ test_that("inducing inputs that class effects have made needless are given back"
   expect_lt(max(abs(predict(fit, 1:9 / 10) - predict(many, 1:9 / 10))), 1e-3)
   expect_gt(fit$elbo, many$elbo - 0.02)
 })
+
+test_that("a floor that was chosen gives the fit of the same floor given", {
+  rain <- rain_nyc[rain_nyc$part == "calibration", ]
+  chosen <- calib_gp(rain$prob, rain$rain, integrate = FALSE)
+  given <- calib_gp(rain$prob, rain$rain, integrate = FALSE, floor = chosen$floor)
+  # the features of the effects follow the temperature, which is that of the floor: it was that of another one
+  expect_equal(chosen$elbo, given$elbo, tolerance = 1e-4)
+  expect_equal(predict(chosen, c(0, 0.1, 0.5, 0.9)), predict(given, c(0, 0.1, 0.5, 0.9)), tolerance = 2e-3)
+})

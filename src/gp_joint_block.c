@@ -163,8 +163,8 @@ static size_t find_active(const gpc_joint *joint, gpc_joint_block *t, size_t i,
 }
 
 /* U'a and rho of the active classes of row i, and their stencils' weights in one piece. */
-GPC_WIDE static void interpolate(size_t m, const gpc_joint_block *t, size_t i,
-                                 size_t count, const int *active) {
+GPC_FUSED static void interpolate(size_t m, const gpc_joint_block *t, size_t i,
+                                  size_t count, const int *active) {
   memset(t->a, 0, m * count * sizeof(double));
   for (size_t b = 0; b < count; b++) {
     const size_t j = (size_t)active[b], first = (size_t)t->first[j * ROWS + i];
@@ -182,8 +182,8 @@ GPC_WIDE static void interpolate(size_t m, const gpc_joint_block *t, size_t i,
 }
 
 /* s of the active classes of row i. */
-GPC_WIDE static void cross_row(size_t m, size_t k, size_t r, const gpc_joint_block *t,
-                               size_t i, size_t count, const int *active) {
+GPC_FUSED static void cross_row(size_t m, size_t k, size_t r, const gpc_joint_block *t,
+                                size_t i, size_t count, const int *active) {
   const double *x = t->x + r * i;
   memset(t->s, 0, m * count * sizeof(double));
   for (size_t b = 0; b < count; b++)
@@ -198,8 +198,8 @@ GPC_WIDE static void cross_row(size_t m, size_t k, size_t r, const gpc_joint_blo
 
 /* eq. (34): C of the active classes of row i, by a_k'S a_l + a_k's_l + s_k'a_l = (a_k +
  * s_k)'(a_l + s_l) - s_k's_l in whitened coordinates. dense: the products are there. */
-GPC_WIDE static void row_covariance(const gpc_joint *joint, const gpc_joint_block *t,
-                                    size_t i, size_t count, int effects, int dense) {
+GPC_FUSED static void row_covariance(const gpc_joint *joint, const gpc_joint_block *t,
+                                     size_t i, size_t count, int effects, int dense) {
   const size_t k = joint->data->k, m = joint->m, r = joint->features.r;
   const size_t packed = triangle(r);
   const int *active = t->active + k * i;
@@ -250,9 +250,9 @@ static double tilt_row(const gpc_joint *joint, const gpc_joint_block *t, size_t 
 }
 
 /* Gradients that row i adds; label: among the active classes. */
-GPC_WIDE static void add_gradients(const gpc_joint *joint, const gpc_joint_block *t,
-                                   size_t i, size_t count, size_t label, double w,
-                                   gpc_joint_pass *pass) {
+GPC_FUSED static void add_gradients(const gpc_joint *joint, const gpc_joint_block *t,
+                                    size_t i, size_t count, size_t label, double w,
+                                    gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r;
   const int *active = t->active + k * i;
   const double *x = t->x + r * i;
@@ -271,8 +271,8 @@ GPC_WIDE static void add_gradients(const gpc_joint *joint, const gpc_joint_block
 }
 
 /* Curvature by pairs of active classes of row i. */
-GPC_WIDE static void add_pairs(const gpc_joint *joint, const gpc_joint_block *t, size_t i,
-                               size_t count, double w, gpc_joint_pass *pass) {
+GPC_FUSED static void add_pairs(const gpc_joint *joint, const gpc_joint_block *t,
+                                size_t i, size_t count, double w, gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
   const size_t packed = triangle(r);
   const int *active = t->active + k * i;
@@ -314,9 +314,9 @@ GPC_WIDE static void add_pairs(const gpc_joint *joint, const gpc_joint_block *t,
 }
 
 /* The same of row i, prepared for products of all rows of the block. */
-GPC_WIDE static void prepare_products(const gpc_joint *joint, const gpc_joint_block *t,
-                                      size_t i, size_t count, double w,
-                                      gpc_joint_pass *pass) {
+GPC_FUSED static void prepare_products(const gpc_joint *joint, const gpc_joint_block *t,
+                                       size_t i, size_t count, double w,
+                                       gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
   const int *active = t->active + k * i;
   const double *x = t->x + r * i, root = sqrt(w);

@@ -2,6 +2,7 @@
  * (linalg.h). */
 #include "linalg.h"
 #include "linalg_kernels.h"
+#include "linalg_tiles.h"
 #include "simd.h"
 
 /* to [n] += sum_j x_j column j of a [n x m], x_j at x[j * step]. */
@@ -87,7 +88,10 @@ GPC_WIDE static void add_rows(size_t n, size_t k, size_t m, double alpha, const 
 void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c) {
   for (size_t i = 0; i < n * n; i++)
     c[i] = 0.0;
-  add_products(1, n, n, m, 1.0, a, b, c);
+  if (gpc_tiles_pay(n, n, m))
+    gpc_tiles_add(1, 0, 1, n, n, m, 1.0, a, m, b, m, c, n);
+  else
+    add_products(1, n, n, m, 1.0, a, b, c);
   gpc_symmetrise(n, c);
 }
 
@@ -133,9 +137,11 @@ void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x) {
 
 void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
               const double *b, double beta, double *c) {
-  for (size_t i = 0; i < n * k; i++)
+  for (size_t i = 0; i < n * k && beta != 1.0; i++)
     c[i] = beta == 0.0 ? 0.0 : beta * c[i];
-  if (ta && tb)
+  if (gpc_tiles_pay(n, k, m))
+    gpc_tiles_add(ta, tb, 0, n, k, m, alpha, a, ta ? m : n, b, tb ? k : m, c, n);
+  else if (ta && tb)
     add_rows(n, k, m, alpha, a, b, c);
   else if (ta)
     add_products(0, n, k, m, alpha, a, b, c);

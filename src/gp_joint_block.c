@@ -50,7 +50,8 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->w12 = t->s + m * k;
   t->u12 = t->w12 + STENCIL * k;
   t->hpacked = room(joint, 15, pairs * packed);
-  t->half = room(joint, 3, g * g);
+  t->half = room(joint, 3, g * g + g * e);
+  t->level = t->half + g * g;
   t->effect = room(joint, 23, e + r * r);
   t->block = t->effect + e;
 }
@@ -103,7 +104,7 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
   if (point->has_effects && !point->at_mode)
     set_covariance(joint, point, chol, t);
   memset(t->hpacked, 0, triangle(k) * triangle(joint->features.r) * sizeof(double));
-  memset(t->half, 0, g * g * sizeof(double));
+  memset(t->half, 0, (g * g + g * joint->e) * sizeof(double));
 }
 
 /* Scores, stencils, features and phi of the rows first .. first + rows. */
@@ -315,8 +316,7 @@ GPC_FUSED static void add_pairs(const gpc_joint *joint, const gpc_joint_block *t
 
 /* The same of row i, prepared for products of all rows of the block. */
 GPC_FUSED static void prepare_products(const gpc_joint *joint, const gpc_joint_block *t,
-                                       size_t i, size_t count, double w,
-                                       gpc_joint_pass *pass) {
+                                       size_t i, size_t count, double w) {
   const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
   const int *active = t->active + k * i;
   const double *x = t->x + r * i, root = sqrt(w);
@@ -327,13 +327,15 @@ GPC_FUSED static void prepare_products(const gpc_joint *joint, const gpc_joint_b
     double *y = t->y + joint->e * i + j * r;
     for (size_t q = 0; q < STENCIL; q++)
       p[first + q] += root * pi * w12[q];
-    for (size_t f = 0; f < r; f++) {
-      const double weight = w * pi * x[f];
-      double *to = pass->hce + first + g * (j * r + f);
-      y[f] = root * pi * x[f];
-      for (size_t q = 0; q < STENCIL; q++)
-        to[q] += weight * w12[q];
+    double *to = t->level + r * (first + g * j);
+    for (size_t q = 0; q < STENCIL; q++, to += r) {
+      const double weight = w * pi * w12[q];
+#pragma omp simd
+      for (size_t f = 0; f < r; f++)
+        to[f] += weight * x[f];
     }
+    for (size_t f = 0; f < r; f++)
+      y[f] = root * pi * x[f];
     for (size_t b = 0; b <= a; b++)
       weighed[triangle(j) + (size_t)active[b]] =
           w * (a == b ? pi - pi * pi : -pi * t->pi[b]);
@@ -393,7 +395,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
     }
     add_gradients(joint, t, i, count, label, w, pass);
     if (dense)
-      prepare_products(joint, t, i, count, w, pass);
+      prepare_products(joint, t, i, count, w);
     else
       add_pairs(joint, t, i, count, w, pass);
   }
@@ -421,6 +423,10 @@ void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
           pass->hee[b * r + i + e * (a * r + j)] = h;
           pass->hee[b * r + j + e * (a * r + i)] = h;
         }
+  for (size_t a = 0; a < k; a++)
+    for (size_t j = 0; j < g; j++)
+      for (size_t i = 0; i < r; i++)
+        pass->hce[j + g * (a * r + i)] += t->level[i + r * (j + g * a)];
   for (size_t a = 0; a < k; a++) { /* from e to c */
     gpc_powers_transpose(f, a, 1, pass->ge + a * r);
     for (size_t i = 0; i < g; i++)

@@ -121,7 +121,7 @@ static void read_rows(const gpc_joint *joint, size_t first, size_t rows,
       for (size_t b = 0; b <= a; b++)
         *to++ = x[a] * x[b];
   }
-  gpc_gemm(1, 0, k, rows, r, 1.0, t->effect, t->x, 0.0, t->phi);
+  gpc_gemm_large(1, 0, k, rows, r, 1.0, t->effect, t->x, 0.0, t->phi);
   for (size_t j = 0; j < k; j++) {
     double tau[ROWS];
     int *at = t->first + j * ROWS;
@@ -352,7 +352,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   size_t total = 0;
   read_rows(joint, first, rows, pass->psi, t);
   if (effects)
-    gpc_gemm(1, 0, k, rows, packed, 1.0, t->own, t->packed, 0.0, t->open);
+    gpc_gemm_large(1, 0, k, rows, packed, 1.0, t->own, t->packed, 0.0, t->open);
   for (size_t i = 0; i < rows; i++) {
     t->count[i] = 0;
     if (gpc_gp_weight(data, first + i) > 0.0)
@@ -362,8 +362,8 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   }
   const int dense = (double)total > DENSE * (double)(rows * pairs);
   if (effects && dense) {
-    gpc_gemm(1, 0, pairs, rows, packed, 1.0, t->pairs, t->packed, 0.0, t->cee);
-    gpc_gemm(0, 0, m * k, rows, r, 1.0, t->cross, t->x, 0.0, t->smx);
+    gpc_gemm_large(1, 0, pairs, rows, packed, 1.0, t->pairs, t->packed, 0.0, t->cee);
+    gpc_gemm_large(0, 0, m * k, rows, r, 1.0, t->cross, t->x, 0.0, t->smx);
   }
   if (dense) {
     memset(t->p, 0, rows * g * sizeof(double));
@@ -402,9 +402,9 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   if (!dense)
     return;
   /* H_ee by pairs of classes and of features; then what rows' means take off */
-  gpc_gemm(0, 1, packed, pairs, rows, 1.0, t->packed, t->weighed, 1.0, t->hpacked);
-  gpc_gemm(0, 1, g, g, rows, -1.0, t->p, t->p, 1.0, pass->hcc);
-  gpc_gemm(0, 1, g, e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
+  gpc_gemm_large(0, 1, packed, pairs, rows, 1.0, t->packed, t->weighed, 1.0, t->hpacked);
+  gpc_gemm_large(0, 1, g, g, rows, -1.0, t->p, t->p, 1.0, pass->hcc);
+  gpc_gemm_large(0, 1, g, e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
 }
 
 void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,

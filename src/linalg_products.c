@@ -88,10 +88,7 @@ GPC_WIDE static void add_rows(size_t n, size_t k, size_t m, double alpha, const 
 void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c) {
   for (size_t i = 0; i < n * n; i++)
     c[i] = 0.0;
-  if (gpc_tiles_pay(n, n, m))
-    gpc_tiles_add(1, 0, 1, n, n, m, 1.0, a, m, b, m, c, n);
-  else
-    add_products(1, n, n, m, 1.0, a, b, c);
+  add_products(1, n, n, m, 1.0, a, b, c);
   gpc_symmetrise(n, c);
 }
 
@@ -139,14 +136,23 @@ void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const 
               const double *b, double beta, double *c) {
   for (size_t i = 0; i < n * k && beta != 1.0; i++)
     c[i] = beta == 0.0 ? 0.0 : beta * c[i];
-  if (gpc_tiles_pay(n, k, m))
-    gpc_tiles_add(ta, tb, 0, n, k, m, alpha, a, ta ? m : n, b, tb ? k : m, c, n);
-  else if (ta && tb)
+  if (ta && tb)
     add_rows(n, k, m, alpha, a, b, c);
   else if (ta)
     add_products(0, n, k, m, alpha, a, b, c);
   else
     add_columns(tb, n, k, m, alpha, a, b, c);
+}
+
+void gpc_gemm_large(int ta, int tb, size_t n, size_t k, size_t m, double alpha,
+                    const double *a, const double *b, double beta, double *c) {
+  if (!gpc_tiles_pay(n, k, m)) {
+    gpc_gemm(ta, tb, n, k, m, alpha, a, b, beta, c);
+    return;
+  }
+  for (size_t i = 0; i < n * k && beta != 1.0; i++)
+    c[i] = beta == 0.0 ? 0.0 : beta * c[i];
+  gpc_tiles_add(ta, tb, 0, n, k, m, alpha, a, ta ? m : n, b, tb ? k : m, c, n);
 }
 
 void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {

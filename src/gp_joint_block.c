@@ -50,7 +50,8 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->w12 = t->s + m * k;
   t->u12 = t->w12 + STENCIL * k;
   t->hpacked = room(joint, 15, pairs * packed);
-  t->half = room(joint, 3, g * g);
+  t->half = room(joint, 3, g * g + g * e);
+  t->level = t->half + g * g;
   t->effect = room(joint, 23, e + r * r);
   t->block = t->effect + e;
 }
@@ -103,7 +104,7 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
   if (point->has_effects && !point->at_mode)
     set_covariance(joint, point, chol, t);
   memset(t->hpacked, 0, triangle(k) * triangle(joint->features.r) * sizeof(double));
-  memset(t->half, 0, g * g * sizeof(double));
+  memset(t->half, 0, (g * g + g * joint->e) * sizeof(double));
 }
 
 /* Scores, stencils, features and phi of the rows first .. first + rows. */
@@ -120,7 +121,7 @@ static void read_rows(const gpc_joint *joint, size_t first, size_t rows,
       for (size_t b = 0; b <= a; b++)
         *to++ = x[a] * x[b];
   }
-  gpc_gemm(1, 0, k, rows, r, 1.0, t->effect, t->x, 0.0, t->phi);
+  gpc_gemm_large(1, 0, k, rows, r, 1.0, t->effect, t->x, 0.0, t->phi);
   for (size_t j = 0; j < k; j++) {
     double tau[ROWS];
     int *at = t->first + j * ROWS;
@@ -163,8 +164,8 @@ static size_t find_active(const gpc_joint *joint, gpc_joint_block *t, size_t i,
 }
 
 /* U'a and rho of the active classes of row i, and their stencils' weights in one piece. */
-GPC_WIDE static void interpolate(size_t m, const gpc_joint_block *t, size_t i,
-                                 size_t count, const int *active) {
+GPC_FUSED static void interpolate(size_t m, const gpc_joint_block *t, size_t i,
+                                  size_t count, const int *active) {
   memset(t->a, 0, m * count * sizeof(double));
   for (size_t b = 0; b < count; b++) {
     const size_t j = (size_t)active[b], first = (size_t)t->first[j * ROWS + i];
@@ -182,8 +183,8 @@ GPC_WIDE static void interpolate(size_t m, const gpc_joint_block *t, size_t i,
 }
 
 /* s of the active classes of row i. */
-GPC_WIDE static void cross_row(size_t m, size_t k, size_t r, const gpc_joint_block *t,
-                               size_t i, size_t count, const int *active) {
+GPC_FUSED static void cross_row(size_t m, size_t k, size_t r, const gpc_joint_block *t,
+                                size_t i, size_t count, const int *active) {
   const double *x = t->x + r * i;
   memset(t->s, 0, m * count * sizeof(double));
   for (size_t b = 0; b < count; b++)
@@ -198,8 +199,8 @@ GPC_WIDE static void cross_row(size_t m, size_t k, size_t r, const gpc_joint_blo
 
 /* eq. (34): C of the active classes of row i, by a_k'S a_l + a_k's_l + s_k'a_l = (a_k +
  * s_k)'(a_l + s_l) - s_k's_l in whitened coordinates. dense: the products are there. */
-GPC_WIDE static void row_covariance(const gpc_joint *joint, const gpc_joint_block *t,
-                                    size_t i, size_t count, int effects, int dense) {
+GPC_FUSED static void row_covariance(const gpc_joint *joint, const gpc_joint_block *t,
+                                     size_t i, size_t count, int effects, int dense) {
   const size_t k = joint->data->k, m = joint->m, r = joint->features.r;
   const size_t packed = triangle(r);
   const int *active = t->active + k * i;
@@ -250,9 +251,9 @@ static double tilt_row(const gpc_joint *joint, const gpc_joint_block *t, size_t 
 }
 
 /* Gradients that row i adds; label: among the active classes. */
-GPC_WIDE static void add_gradients(const gpc_joint *joint, const gpc_joint_block *t,
-                                   size_t i, size_t count, size_t label, double w,
-                                   gpc_joint_pass *pass) {
+GPC_FUSED static void add_gradients(const gpc_joint *joint, const gpc_joint_block *t,
+                                    size_t i, size_t count, size_t label, double w,
+                                    gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r;
   const int *active = t->active + k * i;
   const double *x = t->x + r * i;
@@ -271,8 +272,8 @@ GPC_WIDE static void add_gradients(const gpc_joint *joint, const gpc_joint_block
 }
 
 /* Curvature by pairs of active classes of row i. */
-GPC_WIDE static void add_pairs(const gpc_joint *joint, const gpc_joint_block *t, size_t i,
-                               size_t count, double w, gpc_joint_pass *pass) {
+GPC_FUSED static void add_pairs(const gpc_joint *joint, const gpc_joint_block *t,
+                                size_t i, size_t count, double w, gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
   const size_t packed = triangle(r);
   const int *active = t->active + k * i;
@@ -314,9 +315,8 @@ GPC_WIDE static void add_pairs(const gpc_joint *joint, const gpc_joint_block *t,
 }
 
 /* The same of row i, prepared for products of all rows of the block. */
-GPC_WIDE static void prepare_products(const gpc_joint *joint, const gpc_joint_block *t,
-                                      size_t i, size_t count, double w,
-                                      gpc_joint_pass *pass) {
+GPC_FUSED static void prepare_products(const gpc_joint *joint, const gpc_joint_block *t,
+                                       size_t i, size_t count, double w) {
   const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
   const int *active = t->active + k * i;
   const double *x = t->x + r * i, root = sqrt(w);
@@ -327,13 +327,15 @@ GPC_WIDE static void prepare_products(const gpc_joint *joint, const gpc_joint_bl
     double *y = t->y + joint->e * i + j * r;
     for (size_t q = 0; q < STENCIL; q++)
       p[first + q] += root * pi * w12[q];
-    for (size_t f = 0; f < r; f++) {
-      const double weight = w * pi * x[f];
-      double *to = pass->hce + first + g * (j * r + f);
-      y[f] = root * pi * x[f];
-      for (size_t q = 0; q < STENCIL; q++)
-        to[q] += weight * w12[q];
+    double *to = t->level + r * (first + g * j);
+    for (size_t q = 0; q < STENCIL; q++, to += r) {
+      const double weight = w * pi * w12[q];
+#pragma omp simd
+      for (size_t f = 0; f < r; f++)
+        to[f] += weight * x[f];
     }
+    for (size_t f = 0; f < r; f++)
+      y[f] = root * pi * x[f];
     for (size_t b = 0; b <= a; b++)
       weighed[triangle(j) + (size_t)active[b]] =
           w * (a == b ? pi - pi * pi : -pi * t->pi[b]);
@@ -350,7 +352,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   size_t total = 0;
   read_rows(joint, first, rows, pass->psi, t);
   if (effects)
-    gpc_gemm(1, 0, k, rows, packed, 1.0, t->own, t->packed, 0.0, t->open);
+    gpc_gemm_large(1, 0, k, rows, packed, 1.0, t->own, t->packed, 0.0, t->open);
   for (size_t i = 0; i < rows; i++) {
     t->count[i] = 0;
     if (gpc_gp_weight(data, first + i) > 0.0)
@@ -360,8 +362,8 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   }
   const int dense = (double)total > DENSE * (double)(rows * pairs);
   if (effects && dense) {
-    gpc_gemm(1, 0, pairs, rows, packed, 1.0, t->pairs, t->packed, 0.0, t->cee);
-    gpc_gemm(0, 0, m * k, rows, r, 1.0, t->cross, t->x, 0.0, t->smx);
+    gpc_gemm_large(1, 0, pairs, rows, packed, 1.0, t->pairs, t->packed, 0.0, t->cee);
+    gpc_gemm_large(0, 0, m * k, rows, r, 1.0, t->cross, t->x, 0.0, t->smx);
   }
   if (dense) {
     memset(t->p, 0, rows * g * sizeof(double));
@@ -393,16 +395,16 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
     }
     add_gradients(joint, t, i, count, label, w, pass);
     if (dense)
-      prepare_products(joint, t, i, count, w, pass);
+      prepare_products(joint, t, i, count, w);
     else
       add_pairs(joint, t, i, count, w, pass);
   }
   if (!dense)
     return;
   /* H_ee by pairs of classes and of features; then what rows' means take off */
-  gpc_gemm(0, 1, packed, pairs, rows, 1.0, t->packed, t->weighed, 1.0, t->hpacked);
-  gpc_gemm(0, 1, g, g, rows, -1.0, t->p, t->p, 1.0, pass->hcc);
-  gpc_gemm(0, 1, g, e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
+  gpc_gemm_large(0, 1, packed, pairs, rows, 1.0, t->packed, t->weighed, 1.0, t->hpacked);
+  gpc_gemm_large(0, 1, g, g, rows, -1.0, t->p, t->p, 1.0, pass->hcc);
+  gpc_gemm_large(0, 1, g, e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
 }
 
 void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
@@ -421,6 +423,10 @@ void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
           pass->hee[b * r + i + e * (a * r + j)] = h;
           pass->hee[b * r + j + e * (a * r + i)] = h;
         }
+  for (size_t a = 0; a < k; a++)
+    for (size_t j = 0; j < g; j++)
+      for (size_t i = 0; i < r; i++)
+        pass->hce[j + g * (a * r + i)] += t->level[i + r * (j + g * a)];
   for (size_t a = 0; a < k; a++) { /* from e to c */
     gpc_powers_transpose(f, a, 1, pass->ge + a * r);
     for (size_t i = 0; i < g; i++)

@@ -45,6 +45,7 @@ typedef struct {
   double *w12, *u12;          /* [12 x k] */
   /* sums: */
   double *hpacked; /* [packed x pairs] for H_ee */
+  double *level;   /* [r x g x k] sum_n w pi_k x_n t_nk', t_nk the stencil of class k */
   double *half;    /* [g x g] M, H_cc = ... - M - M' */
 } gpc_joint_block;
 

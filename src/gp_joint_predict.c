@@ -163,7 +163,7 @@ static void spread_rows(predictor *t, size_t rows) {
 /* The classes of row i that matter: those that what is open of their distance to the most
  * likely one, var, could bring above RULED_OUT; and the heavy ones among them. The others
  * get that in s: much more than in the softmax, where they may be the truth all the same. */
-GPC_WIDE static void find_active(predictor *t, size_t i, size_t rows) {
+GPC_FUSED static void find_active(predictor *t, size_t i, size_t rows) {
   const size_t k = t->k, x = t->x, columns = t->table.columns;
   const double *open = t->open + i;
   double *s = t->s + k * i, *var = t->var + k * i, *sa = t->sa, mass = 0.0, mean = 0.0;
@@ -208,7 +208,7 @@ static void find_pairs(predictor *t, size_t rows) {
 /* eq. (34) for the active classes of row i and the heavy ones among them: c [count x
  * heavy], diag [count]. a_k'S a_l + a_k's_l + s_k'a_l = (a_k + s_k)'(a_l + s_l) - s_k's_l in
  * whitened coordinates. */
-GPC_WIDE static void row_covariance(predictor *t, size_t i, size_t rows) {
+GPC_FUSED static void row_covariance(predictor *t, size_t i, size_t rows) {
   const size_t x = t->x, r = t->r, k = t->k, packed = triangle(r);
   const size_t count = t->count[i], *active = t->active + k * i, step = t->step;
   for (size_t q = 0; q < packed && !t->dense; q++)

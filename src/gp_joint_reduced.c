@@ -1,10 +1,11 @@
 /* gp_joint_reduced.c: see gp_joint_reduced.h. */
 #include "gp_joint_reduced.h"
 #include "linalg.h"
-#include "simd.h"
 
 #include <math.h>
 #include <string.h>
+
+#define TOGETHER 32 /* columns of S that are made at a time */
 
 void gpc_joint_reduced_get(const gpc_joint *joint, gpc_joint_reduced *out) {
   const size_t g = joint->nodes->g, e = joint->e;
@@ -37,7 +38,8 @@ void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *
                                .left = gpc_get_doubles(memory, g),
                                .grho = gpc_get_doubles(memory, g),
                                .row = gpc_get_doubles(memory, g),
-                               .wide = gpc_get_doubles(memory, g * m)};
+                               .wide = gpc_get_doubles(memory, g * m),
+                               .some = gpc_get_doubles(memory, TOGETHER * e)};
 }
 
 static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
@@ -87,9 +89,9 @@ gpc_status gpc_joint_reduce(const gpc_joint *joint, const gpc_joint_pass *pass,
   out->logdet = gpc_chol_logdet(e, out->p);
   gpc_lower_inverse(e, out->p, work);
   gpc_inverse_from_lower(e, work, out->p);
-  gpc_gemm(0, 0, g, e, e, 1.0, pass->hce, out->p, 0.0, out->f);
+  gpc_gemm_large(0, 0, g, e, e, 1.0, pass->hce, out->p, 0.0, out->f);
   memcpy(out->g, pass->hcc, g * g * sizeof(double));
-  gpc_gemm(0, 1, g, g, e, -1.0, out->f, pass->hce, 1.0, out->g);
+  gpc_gemm_large(0, 1, g, g, e, -1.0, out->f, pass->hce, 1.0, out->g);
   set_targets(out, work);
   return GPC_OK;
 }
@@ -115,7 +117,7 @@ static gpc_status set_features(const gpc_joint_reduced *reduced, const gpc_param
 static gpc_status invert(const gpc_joint_reduced *reduced, size_t x, double last,
                          gpc_joint_reduced_room *room, double *logdet) {
   const size_t g = reduced->joint->nodes->g, m = reduced->joint->m;
-  gpc_gemm(1, 0, x, x, g, 1.0, room->a, room->ga, 0.0, room->xx);
+  gpc_gemm_large(1, 0, x, x, g, 1.0, room->a, room->ga, 0.0, room->xx);
   for (size_t j = 0; j < x; j++)
     room->xx[j + x * j] += j < m ? 1.0 : last;
   const gpc_status status = gpc_chol_large(x, room->xx);
@@ -128,20 +130,25 @@ static gpc_status invert(const gpc_joint_reduced *reduced, size_t x, double last
 }
 
 /* cov [size x size], size = x + e, from M^-1 in xx. */
-GPC_WIDE static void spread(const gpc_joint_reduced *reduced, size_t x,
-                            gpc_joint_reduced_room *room, double *cov) {
+static void spread(const gpc_joint_reduced *reduced, size_t x,
+                   gpc_joint_reduced_room *room, double *cov) {
   const size_t g = reduced->joint->nodes->g, e = reduced->joint->e, size = x + e;
-  gpc_gemm(1, 0, x, e, g, 1.0, room->a, reduced->f, 0.0, room->xe);
-  gpc_gemm(0, 0, x, e, x, 1.0, room->xx, room->xe, 0.0, room->work);
+  gpc_gemm_large(1, 0, x, e, g, 1.0, room->a, reduced->f, 0.0, room->xe);
+  gpc_gemm_large(0, 0, x, e, x, 1.0, room->xx, room->xe, 0.0, room->work);
   for (size_t j = 0; j < x; j++)
     memcpy(cov + size * j, room->xx + x * j, x * sizeof(double));
-  for (size_t j = 0; j < e; j++) {
-    double *column = cov + size * (x + j);
-    for (size_t i = 0; i < x; i++)
-      column[i] = cov[x + j + size * i] = -room->work[i + x * j];
-    for (size_t i = j; i < e; i++)
-      column[x + i] = cov[x + j + size * (x + i)] =
-          reduced->p[i + e * j] + gpc_dot(x, room->xe + x * i, room->work + x * j);
+  for (size_t first = 0; first < e; first += TOGETHER) {
+    const size_t count = e - first < TOGETHER ? e - first : TOGETHER;
+    gpc_gemm_large(1, 0, e, count, x, 1.0, room->xe, room->work + x * first, 0.0,
+                   room->some);
+    for (size_t j = first; j < first + count; j++) {
+      double *column = cov + size * (x + j);
+      const double *p = reduced->p + e * j, *some = room->some + e * (j - first);
+      for (size_t i = 0; i < x; i++)
+        column[i] = cov[x + j + size * i] = -room->work[i + x * j];
+      for (size_t i = 0; i < e; i++)
+        column[x + i] = p[i] + some[i];
+    }
   }
 }
 
@@ -207,7 +214,7 @@ void gpc_joint_reduced_gradient(const gpc_joint_reduced *reduced,
   const gpc_joint *joint = reduced->joint;
   const size_t g = joint->nodes->g, m = joint->m;
   /* dJ/dA = left m' - G A M^-1, left the gradient in the process where it is now */
-  gpc_gemm(0, 0, g, m, m, -1.0, room->ga, room->xx, 0.0, room->wide);
+  gpc_gemm_large(0, 0, g, m, m, -1.0, room->ga, room->xx, 0.0, room->wide);
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < g; i++)
       room->wide[i + g * j] += room->left[i] * to->at.q_mean[j];

@@ -39,6 +39,7 @@ typedef struct {
   double *d, *hd, *sol; /* [g + e], [g + e], [3 (m + 1)] */
   gpc_basis_grad grad;
   double *left, *grho, *row, *wide; /* [g], [g], [g], [g x m] */
+  double *some;                     /* [e x 32] columns of S */
   double gain; /* what the last solution promised beyond the point of its pass, where the
                   hyperparameters are the same, log|S| apart */
 } gpc_joint_reduced_room;

@@ -149,7 +149,7 @@ static void read_rows(predictor *t, size_t first, size_t rows) {
 }
 
 /* f, s, t_k and d_k (in out) of row i of these. */
-static void read_row(predictor *t, size_t first, size_t i) {
+GPC_FUSED static void read_row(predictor *t, size_t first, size_t i) {
   const size_t k = t->k, x = t->x;
   const double *shift = t->shift + t->rank * k * i;
   memcpy(t->f, t->phi + k * i, k * sizeof(double));
@@ -168,7 +168,7 @@ static void read_row(predictor *t, size_t first, size_t i) {
 }
 
 /* D of eq. (24) and C s; returns s'C s. */
-static double spread_row(predictor *t) {
+GPC_FUSED static double spread_row(predictor *t) {
   const size_t k = t->k, x = t->x;
   double all = 0.0;
   memset(t->mean, 0, x * sizeof(double));
@@ -190,8 +190,8 @@ static double spread_row(predictor *t) {
 }
 
 /* Covariances with the heavy classes, g [k x heavy]. own [k]: d_k of the head. */
-GPC_WIDE static void set_pairs(const predictor *t, double all, size_t heavy,
-                               const double *own) {
+GPC_FUSED static void set_pairs(const predictor *t, double all, size_t heavy,
+                                const double *own) {
   const size_t k = t->k, x = t->x;
   for (size_t h = 0; h < heavy; h++) {
     const size_t l = t->heavy[h];

@@ -70,7 +70,7 @@ int gpc_joint_softmax_narrow(size_t k, const double *s, const double *d, double 
 }
 
 /* eq. (24a) into out; 0 if it is not good enough. work [k heavy + 4 k]. */
-GPC_WIDE static int log_normal(const gpc_joint_row *row, double *work, double *out) {
+GPC_FUSED static int log_normal(const gpc_joint_row *row, double *work, double *out) {
   const size_t k = row->k, heavy = row->heavy;
   double *a = work, *m = a + k * heavy, *v = m + k, *own = v + k, sum = 0.0, light = 0.0;
   if (!(row->mean <= MOST_SPREAD))
@@ -147,9 +147,9 @@ static void make_points(size_t k, size_t pairs, const gpc_memory *memory, float 
 /* The average of softmax(0, phi +- L x) over the points x [pairs x n]: of n classes beside
  * one whose latent value is 0, out [n]. In single precision, whose 1e-6 are nothing beside
  * the error of so few points. work [2 pairs n]. */
-GPC_WIDE static void integrate(size_t n, size_t pairs, const double *phi,
-                               const double *chol, const float *points, float *work,
-                               double *out) {
+GPC_FUSED static void integrate(size_t n, size_t pairs, const double *phi,
+                                const double *chol, const float *points, float *work,
+                                double *out) {
   float *up = work, *down = work + pairs * n, sum[2 * MOST_PAIRS];
   for (size_t d = 0; d < 2 * pairs; d++)
     sum[d] = 1.0f;

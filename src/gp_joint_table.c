@@ -1,6 +1,7 @@
 /* gp_joint_table.c: see gp_joint_table.h. */
 #include "gp_joint_table.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,8 +68,8 @@ static size_t place(const gpc_joint_table *t, double z, double w[4]) {
   return first - 1;
 }
 
-void gpc_joint_table_at(const gpc_joint_table *table, const gpc_features *features,
-                        double z, double *out) {
+GPC_FUSED void gpc_joint_table_at(const gpc_joint_table *table,
+                                  const gpc_features *features, double z, double *out) {
   double w[4];
   const size_t c = table->columns, x = table->x;
   const double *a = table->node + c * place(table, z, w);

@@ -48,6 +48,11 @@ double gpc_chol_logdet(size_t m, const double *chol);
 void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const double *a,
               const double *b, double beta, double *c);
 
+/* The same by tiles where that is faster (linalg_tiles.h). The last digits then depend on the
+ * sizes: not for predictions, where a row's must not depend on how many rows there are. */
+void gpc_gemm_large(int ta, int tb, size_t n, size_t k, size_t m, double alpha,
+                    const double *a, const double *b, double beta, double *c);
+
 /* c [n x n] := a'b, a and b [m x n], where the product is known to be symmetric. */
 void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c);
 

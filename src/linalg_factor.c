@@ -1,6 +1,7 @@
 /* linalg_factor.c: Cholesky factors and their inverses, in panels (linalg.h). */
 #include "linalg.h"
 #include "linalg_kernels.h"
+#include "linalg_tiles.h"
 #include "simd.h"
 
 #include <math.h>
@@ -24,8 +25,9 @@ GPC_WIDE static gpc_status factor_panel(size_t n, size_t j, size_t count, double
   return GPC_OK;
 }
 
-#define PANEL 32 /* columns that are worked on together, a multiple of 4 ... */
-#define CHUNK 64 /* ... and rows: what is read again and again stays in the cache */
+#define PANEL 32      /* columns that are worked on together, a multiple of 4 ... */
+#define WIDE_PANEL 64 /* ... (by tiles), ... */
+#define CHUNK 64      /* ... and rows: what is read again and again stays in the cache */
 
 /* The lower triangle of the square of rows and columns t .. t + 4, less the columns p .. q
  * of the factor times their own rows. */
@@ -56,7 +58,11 @@ gpc_status gpc_chol_large(size_t n, double *a) {
   const size_t whole = n - n % 4;
   for (size_t j = 0; j < whole; j += PANEL) {
     const size_t end = j + PANEL < whole ? j + PANEL : whole;
-    take_off(n, j, end - j, 0, j, a);
+    if (gpc_tiles_pay(n - j, end - j, j))
+      gpc_tiles_add(0, 1, 1, n - j, end - j, j, -1.0, a + j, n, a + j, n, a + j + n * j,
+                    n);
+    else
+      take_off(n, j, end - j, 0, j, a);
     for (size_t t = j; t < end; t += 4) {
       take_off(n, t, 4, j, t, a);
       const gpc_status status = factor_panel(n, t, 4, a);
@@ -152,6 +158,17 @@ static void add_inner(size_t n, const double *inv, size_t i, size_t j, size_t lo
 void gpc_inverse_from_lower(size_t n, const double *inv, double *s) {
   for (size_t i = 0; i < n * n; i++)
     s[i] = 0.0;
+  if (gpc_tiles_pay(n, n, n)) {
+    for (size_t j = 0; j < n;
+         j += WIDE_PANEL) { /* rows above a panel's first are 0 there */
+      for (size_t i = j; i < n; i += WIDE_PANEL)
+        gpc_tiles_add(1, 0, i == j, n - i < WIDE_PANEL ? n - i : WIDE_PANEL,
+                      n - j < WIDE_PANEL ? n - j : WIDE_PANEL, n - i, 1.0,
+                      inv + i + n * i, n, inv + i + n * j, n, s + i + n * j, n);
+    }
+    gpc_symmetrise(n, s);
+    return;
+  }
   for (size_t first = 0; first < n; first += PANEL)
     for (size_t low = first; low < n; low += 2 * CHUNK) {
       const size_t high = low + 2 * CHUNK < n ? low + 2 * CHUNK : n;

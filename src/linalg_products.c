@@ -2,6 +2,7 @@
  * (linalg.h). */
 #include "linalg.h"
 #include "linalg_kernels.h"
+#include "linalg_tiles.h"
 #include "simd.h"
 
 #include <string.h>
@@ -100,6 +101,17 @@ void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const 
     gpc_add_products(0, n, k, m, alpha, a, b, c);
   else
     add_columns(tb, n, k, m, alpha, a, b, c);
+}
+
+void gpc_gemm_large(int ta, int tb, size_t n, size_t k, size_t m, double alpha,
+                    const double *a, const double *b, double beta, double *c) {
+  if (!gpc_tiles_pay(n, k, m)) {
+    gpc_gemm(ta, tb, n, k, m, alpha, a, b, beta, c);
+    return;
+  }
+  for (size_t i = 0; i < n * k && beta != 1.0; i++)
+    c[i] = beta == 0.0 ? 0.0 : beta * c[i];
+  gpc_tiles_add(ta, tb, 0, n, k, m, alpha, a, ta ? m : n, b, tb ? k : m, c, n);
 }
 
 void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {

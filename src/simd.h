@@ -2,7 +2,7 @@
  *
  * R builds packages for the oldest processor of a kind. A function marked GPC_WIDE is
  * compiled twice, the second time for vectors of four doubles (GPC_FUSED: and fused
- * products), and the loader takes the one that the processor can run: gcc with glibc on x86-64 does so, and
+ * products; and for vectors of eight), and the loader takes the one that the processor can run: gcc with glibc on x86-64 does so, and
  * elsewhere the mark means nothing. Sums keep an order that threads do not change; between
  * processors the last digits may differ. (Sanitizers would watch what runs before they are
  * ready: not with them.) */
@@ -16,7 +16,11 @@
     !defined(__SANITIZE_THREAD__)
 #define GPC_WIDE __attribute__((target_clones("avx2", "default")))
 #if __GNUC__ >= 12 /* earlier ones do not know the level that has fused products */
-#define GPC_FUSED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define GPC_FUSED                                                                        \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+/* What is worth doing with vectors of eight only, and is called only where they are. */
+#define GPC_TILES __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define GPC_HAS_TILES 1
 #else
 #define GPC_FUSED GPC_WIDE
 #endif
@@ -37,6 +41,11 @@
 #if defined(__clang__) || (defined(__GNUC__) && defined(__x86_64__))
 #define GPC_FOURS
 typedef double gpc_four __attribute__((vector_size(32), aligned(8), may_alias));
+#endif
+
+#ifndef GPC_TILES
+#define GPC_TILES
+#define GPC_HAS_TILES 0
 #endif
 
 #endif

@@ -7,6 +7,7 @@
 #include "gp_fit.h"
 #include "joint_surrogate.h"
 #include "linalg.h"
+#include "linalg_tiles.h"
 #include "tilt.h"
 
 static unsigned seed = 3;
@@ -711,6 +712,8 @@ static void test_blocks(void) {
       a[i + n * i] += 0.5;
     memcpy(l, a, n * n * sizeof(double));
     CHECK(gpc_chol_large(n, l) == GPC_OK);
+    for (size_t j = 1; j < n; j++) /* a second try begins from what is above */
+      CHECK(memcmp(l + n * j, a + n * j, j * sizeof(double)) == 0);
     for (size_t i = 0; i < n; i++)
       for (size_t j = 0; j <= i; j++) {
         double sum = 0.0;
@@ -731,6 +734,40 @@ static void test_blocks(void) {
   cmemory_end();
 }
 
+/* Products by tiles, of sizes that no tile and no copy divides, in every order. */
+static void test_tiles(void) {
+  const size_t sizes[][3] = {
+      {1, 1, 1}, {8, 8, 8}, {13, 9, 5}, {70, 133, 131}, {9, 260, 3}};
+  for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++)
+    for (int how = 0; how < 8; how++) {
+      const size_t n = sizes[t][0], k = sizes[t][1], m = sizes[t][2];
+      const int ta = how & 1, tb = how >> 1 & 1, lower = how >> 2;
+      const size_t lda = (ta ? m : n) + 2, ldb = (tb ? k : m) + 1, ldc = n + 3;
+      double *a = got(lda * (ta ? n : m)), *b = got(ldb * (tb ? m : k)),
+             *c = got(ldc * k), *was = got(ldc * k), worst = 0.0;
+      for (size_t i = 0; i < lda * (ta ? n : m); i++)
+        a[i] = normal();
+      for (size_t i = 0; i < ldb * (tb ? m : k); i++)
+        b[i] = normal();
+      for (size_t i = 0; i < ldc * k; i++)
+        was[i] = c[i] = normal();
+      gpc_tiles_add(ta, tb, lower, n, k, m, -0.7, a, lda, b, ldb, c, ldc);
+      for (size_t j = 0; j < k; j++)
+        for (size_t i = 0; i < ldc; i++) {
+          double sum = 0.0;
+          for (size_t p = 0; p < m && i < n; p++)
+            sum += (ta ? a[p + lda * i] : a[i + lda * p]) *
+                   (tb ? b[j + ldb * p] : b[p + ldb * j]);
+          if (!lower || i >= j || i >= n) /* between the columns nothing is touched */
+            worst = fmax(worst, fabs(c[i + ldc * j] - was[i + ldc * j] + 0.7 * sum));
+          else /* above the diagonal either */
+            worst = fmax(worst, fabs(c[i + ldc * j] - was[i + ldc * j]));
+        }
+      CHECK(worst < 1e-12);
+    }
+  cmemory_end();
+}
+
 int main(void) {
   test_features();
   test_tilt();
@@ -744,5 +781,6 @@ int main(void) {
   test_mode();
   test_surrogate();
   test_fixed_point();
+  test_tiles();
   return CTEST_END();
 }

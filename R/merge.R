@@ -4,7 +4,7 @@
 #'
 #' Combines two calibrators into the one that a fit to the rows of both would give. This is possible where the objects hold enough of
 #' their rows: [calib_none()] and [calib_histogram()] with the same number of bins of equal width; [calib_isotonic()] and [calib_bbq()] as long as no scores are pooled; [calib_gp()] as long as both have
-#' all their rows, none of them merged (for the limits see [update.calibrator()]). For the other methods, and beyond these limits, it is an error; see
+#' all their rows, none of them merged (for the limits, and how precisely scores are kept, see [update.calibrator()]). For the other methods, and beyond these limits, it is an error; see
 #' [update.calibrator()] for taking the rows of the one into the other.
 #'
 #' @param x,y Calibrators of the same method, classes, kind of input and settings.

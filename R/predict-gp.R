@@ -53,7 +53,7 @@
 #'
 #' With three or more classes that have effects, the next row may be one that the N calibration rows (or their weight) say nothing
 #' of: with probability 0.2/(N + 0.2), and then any class is as likely as another. So no class gets less than 0.2/(N + 0.2)/K, unless a logit of `-Inf` rules it out;
-#' draws and limits of intervals are treated alike. `approx = "mean"`, the map's mean itself, leaves this out.
+#' draws and limits of intervals leave this out (the share may be far smaller: with probability 1/2 it is below a tenth of that), and so does `approx = "mean"`, the map's mean itself.
 #'
 #' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out: otherwise its size would
 #' dominate the row mean that is subtracted from all scores.
@@ -166,7 +166,7 @@ gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, th
 outside_rows <- 0.2
 
 #' Probabilities of three or more classes with effects, and of rows that these know nothing of, which may be of any class
-#' @param probs probabilities, draws or limits of them; @param at as of gp_newdata(): classes that are ruled out stay so.
+#' @param probs probabilities; @param at as of gp_newdata(): classes that are ruled out stay so.
 #' @noRd
 share_out <- function(probs, object, at) {
   k <- length(object$classes)
@@ -181,7 +181,8 @@ share_out <- function(probs, object, at) {
 call_draws <- function(object, at, functions, keep, threads) {
   if (isTRUE(object$monotone)) return(.Call(C_mono_draws, object, at, functions, keep, threads))
   if (!is.null(object$effects)) {
-    return(share_out(effects_result(.Call(C_effects_draws, gp_full_effects(object), at, functions, keep, threads)), object, at))
+    out <- effects_result(.Call(C_effects_draws, gp_full_effects(object), at, functions, keep, threads))
+    return(if (keep) out else share_out(out, object, at)) # draws are of the model; their average is a prediction
   }
   .Call(C_gp_draws, object, at, functions, keep, threads)
 }
@@ -189,7 +190,7 @@ call_draws <- function(object, at, functions, keep, threads) {
 call_interval <- function(object, at, functions, ends, threads) {
   if (isTRUE(object$monotone)) return(.Call(C_mono_interval, object, at, functions, ends, threads))
   if (!is.null(object$effects)) {
-    return(share_out(effects_result(.Call(C_effects_interval, gp_full_effects(object), at, functions, ends, threads)), object, at))
+    return(effects_result(.Call(C_effects_interval, gp_full_effects(object), at, functions, ends, threads)))
   }
   .Call(C_gp_interval, object, at, functions, ends, threads)
 }
@@ -280,7 +281,7 @@ gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
   probs <- c(1 - level, 1 + level) / 2
   out <- array(c(estimate, rep(0, 2 * length(estimate))), c(dim(estimate), 3),
     dimnames = c(dims, list(c("estimate", "lower", "upper"))))
-  averaged <- !is.null(object$averaged)
+  another <- !is.null(object$averaged) || !is.null(object$outside) # posterior than that of the estimate
   object <- gp_averaged(object)
   if (!is.null(object$offsets)) {
     gp_each_offsets(object, at, pairs, vary_slope, threads, function(rows, draws) {
@@ -291,10 +292,10 @@ gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
     functions <- gp_functions(object, at, pairs, vary_slope)
     out[, , 2:3] <- call_interval(object, at, functions, probs, threads)
   }
-  if (averaged) with_estimate(out) else out
+  if (another) with_estimate(out) else out
 }
 
-#' Intervals made to hold the estimate, which belongs to the hyperparameters of the optimum
+#' Intervals made to hold the estimate, which belongs to the hyperparameters of the optimum, and may have a share of eq. (38a)
 #' @noRd
 with_estimate <- function(x) {
   x[, , 2] <- pmin(x[, , 2], x[, , 1])

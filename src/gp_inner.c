@@ -254,7 +254,7 @@ gpc_status gpc_inner_solve(const gpc_surrogate *sur, gpc_inner *t, gpc_params *p
 void gpc_inner_gradient(const gpc_surrogate *sur, gpc_inner *t, const gpc_params *point) {
   const size_t g = sur->g, m = sur->m;
   gpc_chol_inverse(m, t->h, t->hinv);
-  gpc_gemm(0, 0, g, m, m, -1.0, t->va, t->hinv, 0.0, t->ga);
+  gpc_gemm_large(0, 0, g, m, m, -1.0, t->va, t->hinv, 0.0, t->ga);
   for (size_t i = 0; i < g; i++) {
     t->wd[i] = sur->b[i] - t->wd[i];
     t->grho[i] = sur->spread_full ? 0.0 : -0.5 * sur->spread[i];

@@ -96,9 +96,12 @@ static void accept(gpc_optimiser *o, gpc_trust *how, double gain) {
   o->progress.steps++;
 }
 
+#define AGREED 0.1 /* of the tolerance */
+
 /* At the optimum: are the nodes dense enough to have found it? If not, a visit on denser
- * ones, and the fit goes on. */
-static int resolved(gpc_optimiser *o, gpc_status *status) {
+ * ones, and the fit goes on unless they say the same. */
+static int resolved(gpc_optimiser *o, double tol, gpc_status *status) {
+  const double before = o->here.elbo;
   *status = GPC_OK;
   if (gpc_visit_line_error(o->visitor, &o->here) <= LINE_ERROR * fabs(o->here.elbo))
     return 1;
@@ -109,7 +112,7 @@ static int resolved(gpc_optimiser *o, gpc_status *status) {
   *status = gpc_visit_make(o->visitor, 0, &o->here);
   o->progress.passes++;
   reset_secants(o);
-  return *status != GPC_OK;
+  return *status != GPC_OK || fabs(o->here.elbo - before) <= AGREED * tol;
 }
 
 /* May the surrogate say that there is no more to gain? Only one that is free to move, and
@@ -185,7 +188,7 @@ static int try_step(gpc_optimiser *o, const gpc_optimise_settings *settings, dou
   if (status == GPC_OK && promise < 2.0 * NEAR)
     learn(o);
   /* small gains that never come: the nodes may be too few to show them */
-  if (c->how.refused == DOUBT && promise < NEAR && !resolved(o, &status))
+  if (c->how.refused == DOUBT && promise < NEAR && !resolved(o, tol, &status))
     c->how = (gpc_trust){.radius = settings->box.radius};
   return 1;
 }
@@ -223,7 +226,7 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
                 gpc_propose_wants_look(o, &settings->box, c.looks, c.look_refused, end) &&
                 gpc_propose_elsewhere(o, &settings->box, tol, c.looks++);
     if (end && !c.looking) {
-      if (!resolved(o, &status))
+      if (!resolved(o, tol, &status))
         continue;
       report(o);
       return status;

@@ -23,8 +23,8 @@ static size_t chunk_doubles(size_t k, size_t g) {
   return k * ROWS * (GPC_STENCIL + 4) + GPC_BATCH * g;
 }
 
-size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g) {
-  return gpc_gp_chunks(n, g) * (gpc_gp_stats_size(g) + chunk_doubles(k, g));
+size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g, int threads) {
+  return gpc_gp_stats_blocks(n, g, threads) * (gpc_gp_stats_size(g) + chunk_doubles(k, g));
 }
 
 static void carve(size_t k, size_t g, double *block, chunk_work *work) {
@@ -171,11 +171,17 @@ void gpc_gp_pass_grid(const gpc_gp_data *data, const gpc_prior *prior,
   const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n, g);
   const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(data->k, g);
   const int threads = data->threads;
-  double *rest = work + chunks * size;
+  double *rest = work + gpc_gp_stats_blocks(n, g, threads) * size;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
-  for (size_t c = 0; c < chunks; c++)
+  for (size_t c = 0; c < chunks; c++) {
+    const size_t b = threads > 1 || c < 2 ? c : 1;
     pass_chunk(data, prior, nodes, tables, n * c / chunks, n * (c + 1) / chunks,
-               work + c * size, rest + c * each);
-  gpc_gp_stats_sum(g, chunks, work, stats);
+               work + b * size, rest + b * each);
+    if (threads <= 1 && c > 0)
+      gpc_gp_stats_add(g, work + size, work);
+  }
+  for (size_t c = 1; c < chunks && threads > 1; c++)
+    gpc_gp_stats_add(g, work + c * size, work);
+  gpc_gp_stats_set(g, work, stats);
   stats->loss += nodes->log_factors;
 }

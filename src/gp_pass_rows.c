@@ -19,8 +19,9 @@ static size_t chunk_doubles(const gpc_sparse_rows *rows, size_t g) {
   return GPC_BATCH * g + 2 * rows->line.g;
 }
 
-size_t gpc_gp_pass_rows_work(const gpc_sparse_rows *rows, size_t g) {
-  return gpc_gp_chunks(rows->n, g) * (gpc_gp_stats_size(g) + chunk_doubles(rows, g)) +
+size_t gpc_gp_pass_rows_work(const gpc_sparse_rows *rows, size_t g, int threads) {
+  return gpc_gp_stats_blocks(rows->n, g, threads) *
+             (gpc_gp_stats_size(g) + chunk_doubles(rows, g)) +
          (2 + GPC_STENCIL) * rows->line.g;
 }
 
@@ -232,16 +233,23 @@ void gpc_gp_pass_rows(const gpc_gp_data *data, const gpc_prior *prior,
   const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(rows, g);
   const size_t fine = rows->line.g;
   const int threads = data->threads;
-  double *rest = work + chunks * size + (2 + GPC_STENCIL) * fine;
-  fine_tables t = {.e = work + chunks * size,
-                   .er = work + chunks * size + fine,
-                   .spread = work + chunks * size + 2 * fine};
+  double *tables_room = work + gpc_gp_stats_blocks(n, g, threads) * size;
+  double *rest = tables_room + (2 + GPC_STENCIL) * fine;
+  fine_tables t = {.e = tables_room,
+                   .er = tables_room + fine,
+                   .spread = tables_room + 2 * fine};
   tabulate(prior, nodes, rows, tables, &t);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
-  for (size_t c = 0; c < chunks; c++)
+  for (size_t c = 0; c < chunks; c++) {
+    const size_t b = threads > 1 || c < 2 ? c : 1;
     pass_chunk(data, nodes, rows, tables, &t, n * c / chunks, n * (c + 1) / chunks,
-               work + c * size, rest + c * each);
-  gpc_gp_stats_sum(g, chunks, work, stats);
+               work + b * size, rest + b * each);
+    if (threads <= 1 && c > 0)
+      gpc_gp_stats_add(g, work + size, work);
+  }
+  for (size_t c = 1; c < chunks && threads > 1; c++)
+    gpc_gp_stats_add(g, work + c * size, work);
+  gpc_gp_stats_set(g, work, stats);
   double labels = nodes->log_factors; /* sum_n w_n phi_{n,y} */
   for (size_t i = 0; i < g; i++)
     labels += nodes->truth[i] * tables->psi[i];

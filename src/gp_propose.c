@@ -25,8 +25,8 @@ static gpc_surrogate surrogate_here(gpc_optimiser *o, double damping) {
 #define SETTLED 0.05 /* nats promised by the last step */
 
 static gpc_surrogate reduced(gpc_optimiser *o, const gpc_surrogate *full, double l,
-                             const gpc_trust_box *box) {
-  return gpc_reduce(full, box->l_free ? fmax(SHORTER * l, box->l_low) : l,
+                             double tau, const gpc_trust_box *box) {
+  return gpc_reduce(full, box->l_free ? fmax(SHORTER * l, box->l_low) : l, tau,
                     o->visitor->memory, &o->reduced);
 }
 
@@ -67,7 +67,9 @@ gpc_status gpc_propose_step(gpc_optimiser *o, const gpc_optimise_settings *setti
     shortest = fmin(shortest, settings->start_l[s]);
   /* close to the optimum a few questions are all */
   const gpc_surrogate sur =
-      !first && o->progress.promise < SETTLED ? full : reduced(o, &full, shortest, &box);
+      !first && o->progress.promise < SETTLED
+          ? full
+          : reduced(o, &full, shortest, GPC_REDUCE_EXACT, &box);
   gpc_status status = GPC_NOT_PD;
   double best = -INFINITY, value;
   if (starts > 1) { /* roughly, to be able to choose */
@@ -111,7 +113,8 @@ int gpc_propose_elsewhere(gpc_optimiser *o, const gpc_trust_box *limits, double 
   const double shortest =
       fmax(limits->l_low, GPC_START_PER_L * gpc_node_distance(o->visitor, o->here.nodes));
   const gpc_surrogate sur =
-      reduced(o, &full, limits->l_free ? shortest : o->here.at.hyper.l, limits);
+      reduced(o, &full, limits->l_free ? shortest : o->here.at.hyper.l,
+              GPC_REDUCE_ROUGH, limits);
   const double value_here = o->here.value;
   double best = value_here + (gpc_vanished(o) ? tol : o->progress.promise + WORTH_A_PASS),
          value;

@@ -23,9 +23,13 @@ typedef struct {
   gpc_buffer factor, pivots, vectors, matrices, product, terms;
 } gpc_reduce_room;
 
-/* `full` on fewer points, for lengthscales from l on (shorter ones lose precision, not
- * sense); `full` itself if there is little to save. The arrays live in `room`. */
-gpc_surrogate gpc_reduce(const gpc_surrogate *full, double l, const gpc_memory *memory,
-                         gpc_reduce_room *room);
+#define GPC_REDUCE_EXACT 1e-13 /* rounding makes less meaningless below about 1e-14 */
+#define GPC_REDUCE_ROUGH 1e-7  /* to find out where else a maximum may be */
+
+/* `full` on fewer points that leave the variance tau, for lengthscales from l on (shorter
+ * ones lose precision, not sense); `full` itself if there is little to save. The arrays live
+ * in `room`. */
+gpc_surrogate gpc_reduce(const gpc_surrogate *full, double l, double tau,
+                         const gpc_memory *memory, gpc_reduce_room *room);
 
 #endif

@@ -23,20 +23,24 @@ void gpc_gp_stats_carve(size_t g, double *block, gpc_gp_stats *stats) {
   stats->q = stats->excess + g;
 }
 
-GPC_WIDE void gpc_gp_stats_sum(size_t g, size_t chunks, double *block,
-                               gpc_gp_stats *stats) {
-  const size_t size = gpc_gp_stats_size(g), vectors = size - g * g;
-  for (size_t c = 1; c < chunks; c++) {
-    const double *other = block + c * size;
-    for (size_t i = 0; i < vectors; i++)
+size_t gpc_gp_stats_blocks(size_t n, size_t g, int threads) {
+  const size_t chunks = gpc_gp_chunks(n, g);
+  return threads > 1 || chunks < 2 ? chunks : 2;
+}
+
+GPC_WIDE void gpc_gp_stats_add(size_t g, const double *other, double *block) {
+  const size_t vectors = gpc_gp_stats_size(g) - g * g;
+  for (size_t i = 0; i < vectors; i++)
+    block[i] += other[i];
+  for (size_t j = 0; j < g; j++) /* the lower triangle of q */
+    for (size_t i = vectors + j * g + j; i < vectors + (j + 1) * g; i++)
       block[i] += other[i];
-    for (size_t j = 0; j < g; j++) /* the lower triangle of q */
-      for (size_t i = vectors + j * g + j; i < vectors + (j + 1) * g; i++)
-        block[i] += other[i];
-  }
+}
+
+void gpc_gp_stats_set(size_t g, const double *block, gpc_gp_stats *stats) {
   stats->loss = block[0];
   stats->extra = block[1];
-  memcpy(stats->p, block + 2, (size - 2) * sizeof(double));
+  memcpy(stats->p, block + 2, (gpc_gp_stats_size(g) - 2) * sizeof(double));
 }
 
 #define FEATURES 64 /* summed at a time */
@@ -185,8 +189,8 @@ gpc_status gpc_gp_from_stats(const gpc_basis *basis, const gpc_gp_point *point,
 }
 
 size_t gpc_gp_pass_work(const gpc_gp_data *data, const gpc_sparse_rows *rows, size_t g) {
-  return rows ? gpc_gp_pass_rows_work(rows, g)
-              : gpc_gp_pass_grid_work(data->n, data->k, g);
+  return rows ? gpc_gp_pass_rows_work(rows, g, data->threads)
+              : gpc_gp_pass_grid_work(data->n, data->k, g, data->threads);
 }
 
 void gpc_gp_pass(const gpc_gp_data *data, const gpc_prior *prior, const gpc_nodes *nodes,

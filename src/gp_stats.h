@@ -44,8 +44,13 @@ size_t gpc_gp_chunks(size_t n, size_t g);
 size_t gpc_gp_stats_size(size_t g);
 void gpc_gp_stats_carve(size_t g, double *block, gpc_gp_stats *stats);
 
-/* stats := the sum of the chunks' stats, laid out one after another in block. */
-void gpc_gp_stats_sum(size_t g, size_t chunks, double *block, gpc_gp_stats *stats);
+/* So many chunks have room for their stats at a time: all of them, or with one thread two,
+ * the sum so far and the next to be added. */
+size_t gpc_gp_stats_blocks(size_t n, size_t g, int threads);
+
+/* block += other, both stats of chunks; stats := block. */
+void gpc_gp_stats_add(size_t g, const double *other, double *block);
+void gpc_gp_stats_set(size_t g, const double *block, gpc_gp_stats *stats);
 
 /* Rows are added to the sums in batches, so that tables and sums are read once for
  * several of them. */
@@ -99,11 +104,11 @@ void gpc_gp_pass(const gpc_gp_data *data, const gpc_prior *prior, const gpc_node
                  gpc_gp_stats *stats);
 
 /* Its two kinds: gp_pass_grid.c, gp_pass_rows.c. */
-size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g);
+size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g, int threads);
 void gpc_gp_pass_grid(const gpc_gp_data *data, const gpc_prior *prior,
                       const gpc_nodes *nodes, const gpc_gp_tables *tables, double *work,
                       gpc_gp_stats *stats);
-size_t gpc_gp_pass_rows_work(const gpc_sparse_rows *rows, size_t g);
+size_t gpc_gp_pass_rows_work(const gpc_sparse_rows *rows, size_t g, int threads);
 void gpc_gp_pass_rows(const gpc_gp_data *data, const gpc_prior *prior,
                       const gpc_nodes *nodes, const gpc_sparse_rows *rows,
                       const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats);

@@ -54,7 +54,7 @@ static void set_psi(const gpc_prior *prior, const gpc_params *at, size_t n,
 /* eq. (10): c = rho + a'S a on n points, as = A S. */
 static void set_c(size_t n, const gpc_params *at, const double *a, const double *rho,
                   double *as, double *c) {
-  gpc_gemm(0, 0, n, at->m, at->m, 1.0, a, at->q_cov, 0.0, as);
+  gpc_gemm_large(0, 0, n, at->m, at->m, 1.0, a, at->q_cov, 0.0, as);
   memcpy(c, rho, n * sizeof(double));
   for (size_t j = 0; j < at->m; j++)
     for (size_t i = 0; i < n; i++)
@@ -79,7 +79,7 @@ static gpc_status set_tables(const gpc_visitor *visitor, const gpc_visit *v, int
   memcpy(f->chol, v->at.q_cov, m * m * sizeof(double));
   gpc_status status = gpc_chol(m, 0.0, f->chol);
   if (status == GPC_OK)
-    gpc_gemm(1, 1, m, g, m, 1.0, f->chol, f->a, 0.0, f->au);
+    gpc_gemm_large(1, 1, m, g, m, 1.0, f->chol, f->a, 0.0, f->au);
   return status;
 }
 

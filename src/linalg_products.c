@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define FEW 4 /* columns that are worked on together */
+#define FEW 16 /* columns that are worked on together, while the rows of others are at hand */
 
 /* to [n] += sum_j x_j column j of a [n x m], x_j at x[j * step]. */
 GPC_FUSED static void add_weighted(size_t n, size_t m, const double *a, const double *x,
@@ -56,7 +56,10 @@ GPC_WIDE static void add_rows(size_t n, size_t k, size_t m, double alpha, const 
 
 void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c) {
   memset(c, 0, n * n * sizeof(double));
-  gpc_add_products(1, n, n, m, 1.0, a, b, c);
+  if (gpc_tiles_pay(n, n, m))
+    gpc_tiles_add(1, 0, 1, n, n, m, 1.0, a, m, b, m, c, n);
+  else
+    gpc_add_products(1, n, n, m, 1.0, a, b, c);
   gpc_symmetrise(n, c);
 }
 
@@ -115,5 +118,5 @@ void gpc_gemm_large(int ta, int tb, size_t n, size_t k, size_t m, double alpha,
 }
 
 void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {
-  gpc_gemm(0, 0, n, k, n, 1.0, a, b, 0.0, c);
+  gpc_gemm_large(0, 0, n, k, n, 1.0, a, b, 0.0, c);
 }

@@ -567,7 +567,7 @@ static void test_reduced_surrogate(void) {
         sur.scale = scale;
       }
       gpc_reduce_room room = {0};
-      const gpc_surrogate few = gpc_reduce(&sur, 2.9, &cmemory, &room);
+      const gpc_surrogate few = gpc_reduce(&sur, 2.9, GPC_REDUCE_EXACT, &cmemory, &room);
       CHECK(few.g < 0.75 * (double)sur.g);
       gpc_params at = gpc_params_get(&cmemory, M);
       double *work = got(gpc_surrogate_work(sur.g, M)), gx[M + 2], full_g[M + 2],
@@ -592,7 +592,7 @@ static void test_reduced_surrogate(void) {
         }
       }
       /* far too short a lengthscale: as it was */
-      CHECK(gpc_reduce(&sur, 0.01, &cmemory, &room).g == sur.g);
+      CHECK(gpc_reduce(&sur, 0.01, GPC_REDUCE_EXACT, &cmemory, &room).g == sur.g);
       cmemory_end();
       drop_set(s);
     }

@@ -31,7 +31,7 @@ static gpc_nodes *choose_nodes(gpc_optimiser *o, const gpc_trust_box *box) {
     return nodes ? nodes : o->here.nodes;
   }
   const double per_l = l / gpc_node_distance(o->visitor, o->here.nodes);
-  if (per_l >= FEWEST_PER_L && per_l <= MOST_PER_L)
+  if (per_l >= FEWEST_PER_L && (per_l <= MOST_PER_L || o->denser))
     return o->here.nodes;
   return gpc_ruler_nodes(o->visitor->ruler, l / NODES_PER_L);
 }
@@ -109,6 +109,7 @@ static int resolved(gpc_optimiser *o, double tol, gpc_status *status) {
   if (!denser)
     return 1;
   o->here.nodes = denser;
+  o->denser = 1;
   *status = gpc_visit_make(o->visitor, 0, &o->here);
   o->progress.passes++;
   reset_secants(o);
@@ -144,6 +145,7 @@ static gpc_status begin(gpc_optimiser *o, const gpc_optimise_settings *settings)
     memset(o->here.at.q_mean, 0, o->here.at.m * sizeof(double));
   o->progress.passes++;
   gpc_status status = gpc_visit_make(o->visitor, !settings->warm, &o->here);
+  o->denser = 0;
   reset_secants(o);
   return status;
 }
@@ -165,6 +167,15 @@ typedef struct {
   int looking;      /* there.at is one of them */
   int look_refused; /* by the data */
 } course;
+
+#define TREND 0.1 /* of the slope */
+
+/* The step leaves the whole trend to the process. The surrogate often promises much of that,
+ * which a pass then takes back: it has to ask a second time, on a shorter leash. */
+static int trend_lost(const gpc_optimiser *o) {
+  return o->visitor->slope_free && o->there.at.slope <= o->visitor->slope_low &&
+         o->here.at.slope * TREND > o->there.at.slope;
+}
 
 /* A pass at there.at, and what follows from it; 0 if the fit cannot go on. */
 static int try_step(gpc_optimiser *o, const gpc_optimise_settings *settings, double tol,
@@ -211,6 +222,10 @@ gpc_status gpc_optimise(gpc_optimiser *o, const gpc_optimise_settings *settings)
       restrain(&c.how, INFINITY, 0.0);
       if (c.how.refused > MOST_REFUSED)
         break;
+      continue;
+    }
+    if (c.how.refused == 0 && trend_lost(o)) {
+      restrain(&c.how, o->progress.promise, INFINITY);
       continue;
     }
     if (gpc_propose_more(o, settings, c.short_steps))

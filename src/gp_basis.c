@@ -97,7 +97,7 @@ void gpc_basis_grad_add(const gpc_basis *basis, size_t n, const double *z,
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < n; i++)
       ga[i + n * j] -= 2.0 * grho[i] * a[i + n * j];
-  gpc_gemm(1, 0, m, m, n, 1.0, ga, a, 1.0, grad->outer);
+  gpc_gemm_large(1, 0, m, m, n, 1.0, ga, a, 1.0, grad->outer);
   gpc_solve_rows_t(n, m, basis->chol, ga);
   for (size_t j = 0; j < m; j++) {
     double w = basis->inducing[j], sum0 = 0.0, sum1 = 0.0, sum2 = 0.0;

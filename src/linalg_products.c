@@ -69,12 +69,24 @@ GPC_WIDE static void scale_column(size_t n, double by, double *x) {
     x[i] *= by;
 }
 
+#define ANY_ROWS 1000 /* a row's solution must not depend on how many rows there are */
+
+/* x [n x count], from column `from` of x, less `many` other columns of x, from column `other`
+ * on, times L': l is the first of those elements of L, or (t) of L'. */
+static void take_products(int t, size_t n, size_t m, size_t from, size_t count,
+                          size_t other, size_t many, const double *l, double *x) {
+  if (gpc_tiles_pay(ANY_ROWS, FEW, m))
+    gpc_tiles_add(0, !t, 0, n, count, many, -1.0, x + n * other, n, l, m, x + n * from, n);
+  else
+    gpc_add_block(n, count, many, -1.0, x + n * other, n, l, t ? 1 : m, t ? m : 1,
+                  x + n * from, n);
+}
+
 void gpc_solve_rows(size_t n, size_t m, const double *chol, double *x) {
   for (size_t j = 0; j < m; j++) {    /* x_j := (x_j - sum_{i<j} L_ji x_i) / L_jj */
     const size_t block = j - j % FEW; /* from here on one by one */
-    if (j == block)
-      gpc_add_block(n, m - j < FEW ? m - j : FEW, j, -1.0, x, n, chol + j, m, 1,
-                    x + n * j, n);
+    if (j == block && j > 0)
+      take_products(0, n, m, j, m - j < FEW ? m - j : FEW, 0, j, chol + j, x);
     add_weighted(n, j - block, x + n * block, chol + j + m * block, m, -1.0, x + n * j);
     scale_column(n, 1.0 / chol[j + m * j], x + n * j);
   }
@@ -84,8 +96,7 @@ void gpc_solve_rows_t(size_t n, size_t m, const double *chol, double *x) {
   for (size_t j = m; j-- > 0;) { /* x_j := (x_j - sum_{i>j} L_ij x_i) / L_jj */
     const size_t block = j - j % FEW, end = block + FEW < m ? block + FEW : m;
     if (j + 1 == end && end < m)
-      gpc_add_block(n, FEW, m - end, -1.0, x + n * end, n, chol + end + m * block, 1, m,
-                    x + n * block, n);
+      take_products(1, n, m, block, FEW, end, m - end, chol + end + m * block, x);
     add_weighted(n, end - 1 - j, x + n * (j + 1), chol + j + 1 + m * j, 1, -1.0,
                  x + n * j);
     scale_column(n, 1.0 / chol[j + m * j], x + n * j);

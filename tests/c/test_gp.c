@@ -591,6 +591,14 @@ static void test_reduced_surrogate(void) {
           CHECK_NEAR(gx[i], full_g[i], 1e-5 * fmax(1.0, fabs(gx[i])));
         }
       }
+      /* roughly: fewer points still, and a value to choose by */
+      gpc_reduce_room rough_room = {0};
+      const gpc_surrogate rough =
+          gpc_reduce(&sur, 2.9, GPC_REDUCE_ROUGH, &cmemory, &rough_room);
+      CHECK(rough.g < few.g);
+      CHECK(gpc_surrogate_value(&rough, work, &at, &value, gx) == GPC_OK);
+      CHECK(gpc_surrogate_value(&sur, work, &at, &full_value, full_g) == GPC_OK);
+      CHECK_NEAR(value, full_value, 2e-3);
       /* far too short a lengthscale: as it was */
       CHECK(gpc_reduce(&sur, 0.01, GPC_REDUCE_EXACT, &cmemory, &room).g == sur.g);
       cmemory_end();

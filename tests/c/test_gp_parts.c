@@ -188,6 +188,41 @@ static void test_tiles(void) {
   }
 }
 
+/* Sizes at which products and solves go by packed tiles, where the processor has them: right,
+ * and no row of a solution depends on how many there are. */
+static void test_large(void) {
+  enum { ROWS = 61, SIZE = 53, SQUARE = SIZE * SIZE };
+  static double b[SQUARE], l[SQUARE], x[ROWS * SIZE], y[ROWS * SIZE], one[SIZE],
+      product[ROWS * SIZE], s[ROWS * ROWS], d[SQUARE];
+  fill_normal(SQUARE, b);
+  slow_product(0, 1, SIZE, SIZE, SIZE, b, b, l);
+  for (size_t i = 0; i < SIZE; i++)
+    l[i + SIZE * i] += 10.0;
+  CHECK(gpc_chol(SIZE, 0.0, l) == GPC_OK);
+  fill_normal(ROWS * SIZE, x);
+  for (int t = 0; t < 2; t++) {
+    memcpy(y, x, sizeof x);
+    (t ? gpc_solve_rows_t : gpc_solve_rows)(ROWS, SIZE, l, y);
+    slow_product(0, !t, ROWS, SIZE, SIZE, y, l, product);
+    CHECK_NEAR(apart(ROWS * SIZE, product, x), 0.0, 1e-12);
+    for (size_t i = 0; i < ROWS; i += 7) {
+      for (size_t j = 0; j < SIZE; j++)
+        one[j] = x[i + ROWS * j];
+      (t ? gpc_solve_rows_t : gpc_solve_rows)(1, SIZE, l, one);
+      for (size_t j = 0; j < SIZE; j++)
+        CHECK(one[j] == y[i + ROWS * j]);
+    }
+  }
+  fill_normal(ROWS * ROWS, s);
+  gpc_symmetrise(ROWS, s);
+  gpc_symm(ROWS, SIZE, s, x, y);
+  slow_product(0, 0, ROWS, SIZE, ROWS, s, x, product);
+  CHECK_NEAR(apart(ROWS * SIZE, y, product), 0.0, 1e-12);
+  gpc_gram(SIZE, ROWS, x, x, b);
+  slow_product(1, 0, SIZE, SIZE, ROWS, x, x, d);
+  CHECK_NEAR(apart(SQUARE, b, d), 0.0, 1e-12);
+}
+
 /* Interpolated value at z of f given on the nodes. */
 static double interpolate(const gpc_line *line, const double *f, double z) {
   double tau, wts[GPC_STENCIL], sum = 0.0;
@@ -419,6 +454,7 @@ int main(void) {
   test_not_positive();
   test_products();
   test_tiles();
+  test_large();
   test_line();
   test_adjoint();
   test_bent_line();

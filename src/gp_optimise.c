@@ -31,7 +31,7 @@ static gpc_nodes *choose_nodes(gpc_optimiser *o, const gpc_trust_box *box) {
     return nodes ? nodes : o->here.nodes;
   }
   const double per_l = l / gpc_node_distance(o->visitor, o->here.nodes);
-  if (per_l >= FEWEST_PER_L && (per_l <= MOST_PER_L || o->denser))
+  if (per_l >= FEWEST_PER_L && per_l <= MOST_PER_L)
     return o->here.nodes;
   return gpc_ruler_nodes(o->visitor->ruler, l / NODES_PER_L);
 }
@@ -98,22 +98,25 @@ static void accept(gpc_optimiser *o, gpc_trust *how, double gain) {
 
 #define AGREED 0.1 /* of the tolerance */
 
-/* At the optimum: are the nodes dense enough to have found it? If not, a visit on denser
- * ones, and the fit goes on unless they say the same. */
+/* At the optimum: are the nodes dense enough to have found it? If not, visits on denser ones
+ * until they are; the fit goes on if these say something else. */
 static int resolved(gpc_optimiser *o, double tol, gpc_status *status) {
-  const double before = o->here.elbo;
   *status = GPC_OK;
-  if (gpc_visit_line_error(o->visitor, &o->here) <= LINE_ERROR * fabs(o->here.elbo))
-    return 1;
-  gpc_nodes *denser = gpc_ruler_halve(o->visitor->ruler, o->here.nodes);
-  if (!denser)
-    return 1;
-  o->here.nodes = denser;
-  o->denser = 1;
-  *status = gpc_visit_make(o->visitor, 0, &o->here);
-  o->progress.passes++;
-  reset_secants(o);
-  return *status != GPC_OK || fabs(o->here.elbo - before) <= AGREED * tol;
+  while (gpc_visit_line_error(o->visitor, &o->here) > LINE_ERROR * fabs(o->here.elbo)) {
+    const double before = o->here.elbo;
+    gpc_nodes *denser = gpc_ruler_halve(o->visitor->ruler, o->here.nodes);
+    if (!denser)
+      break;
+    o->here.nodes = denser;
+    *status = gpc_visit_make(o->visitor, 0, &o->here);
+    o->progress.passes++;
+    reset_secants(o);
+    if (*status != GPC_OK)
+      break;
+    if (fabs(o->here.elbo - before) > AGREED * tol)
+      return 0;
+  }
+  return 1;
 }
 
 /* May the surrogate say that there is no more to gain? Only one that is free to move, and
@@ -145,7 +148,6 @@ static gpc_status begin(gpc_optimiser *o, const gpc_optimise_settings *settings)
     memset(o->here.at.q_mean, 0, o->here.at.m * sizeof(double));
   o->progress.passes++;
   gpc_status status = gpc_visit_make(o->visitor, !settings->warm, &o->here);
-  o->denser = 0;
   reset_secants(o);
   return status;
 }

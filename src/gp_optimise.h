@@ -39,7 +39,6 @@ typedef struct {
   gpc_reduce_room reduced; /* the surrogate on fewer points */
   gpc_buffer work;
   double *memory; /* of the surrogate's maximiser, from step to step */
-  int denser;     /* the bound has asked for denser nodes than the lengthscale does */
   gpc_progress progress;
   gpc_progress *watch; /* a copy for poll() to look at, or NULL */
   gpc_poll poll;       /* called once per step, with poll_data */

@@ -5,6 +5,7 @@
 #include "gp_joint_softmax.h"
 
 #define K 4
+#define STEP 8 /* gpc_joint_step(K) */
 
 /* E softmax(phi + B x), x standard normal in two dimensions, by the trapezoid rule. */
 static void quadrature(const double *phi, double b[K][2], double *p) {
@@ -36,14 +37,15 @@ typedef struct {
 
 static void average(trial *t) {
   double b[K][2] = {{1.0, 0.2}, {-0.4, 0.9}, {0.3, -0.5}, {0.5, 0.6}};
-  double exact[K], out[K], s[K], cs[K] = {0}, d[K], g[K * K], mean = 0.0, all = 0.0;
+  double exact[K], out[STEP], s[STEP] = {0}, cs[K] = {0}, d[STEP] = {0};
+  double g[STEP * K] = {0}, phi[STEP] = {0}, mean = 0.0, all = 0.0;
   double sum = 0.0, total = 0.0;
   size_t heavy[K];
-  const gpc_joint_softmax self = gpc_joint_softmax_get(K, 128, &cmemory);
+  const gpc_joint_softmax self = gpc_joint_softmax_get(K, &cmemory);
   for (int j = 0; j < K; j++) {
     for (int i = 0; i < 2; i++)
       b[j][i] *= t->scale * (j < 2 ? 1.0 : t->far[j - 2]);
-    sum += s[j] = exp(t->phi[j]);
+    sum += s[j] = exp(phi[j] = t->phi[j]);
   }
   quadrature(t->phi, b, exact);
   for (int j = 0; j < K; j++)
@@ -57,21 +59,23 @@ static void average(trial *t) {
     d[j] = b[j][0] * b[j][0] + b[j][1] * b[j][1] - 2.0 * cs[j] + all;
     mean += s[j] * d[j];
   }
-  t->narrow = gpc_joint_softmax_narrow(K, s, d, mean, out);
+  t->narrow = gpc_joint_softmax_narrow(STEP, s, d, mean, out);
   t->heavy = gpc_joint_softmax_heavy(K, s, d, mean, heavy);
   for (size_t h = 0; h < t->heavy; h++)
     for (int i = 0; i < K; i++) {
       const size_t j = heavy[h];
-      g[(size_t)i + K * h] = b[i][0] * b[j][0] + b[i][1] * b[j][1] - cs[i] - cs[j] + all;
+      g[(size_t)i + STEP * h] =
+          b[i][0] * b[j][0] + b[i][1] * b[j][1] - cs[i] - cs[j] + all;
     }
-  const gpc_joint_row row = {.k = K,
-                             .heavy = t->heavy,
-                             .which = heavy,
-                             .phi = t->phi,
-                             .s = s,
-                             .d = d,
-                             .g = g,
-                             .mean = mean};
+  gpc_joint_row row = {.k = K,
+                       .step = STEP,
+                       .heavy = t->heavy,
+                       .which = heavy,
+                       .phi = phi,
+                       .s = s,
+                       .d = d,
+                       .g = g,
+                       .mean = mean};
   if (!t->narrow)
     gpc_joint_softmax_average(&self, &row, out);
   t->error = t->log_error = 0.0;

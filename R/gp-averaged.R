@@ -48,6 +48,7 @@ averaged_wrong <- function(object) {
   if (is.null(part$effects) != is.null(object$effects) || !is.null(part$offsets) && is.null(object$offsets)) {
     return("has other effects of the classes")
   }
+  object["stream"] <- list(NULL) # the same in both, and looked at
   wrong <- object_wrong(gp_averaged(object))
   if (!is.null(wrong)) paste("is no posterior:", wrong)
 }

@@ -78,10 +78,12 @@ pack_rows <- function(rows, given) {
     if (any(rows$weights != rows$counts)) list(weights = pack_numbers(rows$weights, bytes[2])))
 }
 
-unpack_rows <- function(rows, classes) {
+#' @param scores whether the scores are asked for: they are what takes long.
+#' @noRd
+unpack_rows <- function(rows, classes, scores = TRUE) {
   n <- rows$n
   counts <- if (is.null(rows$counts)) rep(1, n) else as.double(unpack_numbers(rows$counts, rows$bytes[1], n))
-  list(z = matrix(if (rows$top == 0) from_single(rows$scores) else from_short(unpack_codes(rows$scores, 2L, n * classes), rows$top), n),
+  list(z = if (scores) matrix(if (rows$top == 0) from_single(rows$scores) else from_short(unpack_codes(rows$scores, 2L, n * classes), rows$top), n),
     labels = if (label_bytes(classes) == 1) unpack_codes(rows$labels, 1L, n) else rows$labels,
     weights = if (is.null(rows$weights)) counts else as.double(unpack_numbers(rows$weights, rows$bytes[2], n)), counts = counts)
 }
@@ -99,10 +101,10 @@ rows_wrong <- function(rows, classes) {
     labels = field("integer", packed_length(n, label_bytes(classes))), given = field("flag"), bytes = field("integer", 2L)),
     numbers("counts", rows$bytes[1]), numbers("weights", rows$bytes[2])))
   if (length(wrong)) return(paste("has rows that:", wrong))
-  kept <- unpack_rows(rows, classes)
+  kept <- unpack_rows(rows, classes, scores = rows$top == 0 || rows$top > 1e30) # otherwise every code is a score, from -2 top to 0, or -Inf
   if (any(kept$labels < 1 | kept$labels > classes)) return("has rows with labels that are none")
   z <- kept$z
-  if (anyNA(z) || any(z == Inf) || any(abs(z[z > -Inf]) > 2e30)) return("has rows with scores that are none")
+  if (!is.null(z) && (anyNA(z) || any(z == Inf) || any(abs(z[z > -Inf]) > 2e30))) return("has rows with scores that are none")
   for (part in c("weights", "counts")) {
     value <- kept[[part]]
     if (anyNA(value) || any(value < (part == "counts") | value > 2e30)) return(paste("has rows with", part, "that are none"))

@@ -232,7 +232,9 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
   pairs <- (n_draws + 1L) %/% 2L
   n <- nrow(at$z)
   average <- function(at, functions) {
-    matrix(call_draws(object, at, functions, FALSE, threads), nrow(at$z))
+    out <- call_draws(object, at, functions, FALSE, threads)
+    dim(out) <- dim(at$z) # in place, since nobody else has them
+    out
   }
   if (!is.null(object$offsets)) {
     out <- matrix(0, n, ncol(at$z))

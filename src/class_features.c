@@ -1,5 +1,7 @@
 /* class_features.c: see class_features.h. */
 #include "class_features.h"
+#include "fastexp.h"
+#include "simd.h"
 #include "softmax.h"
 
 #include <math.h>
@@ -40,7 +42,7 @@ static void contrast(size_t k, const double *v, double *x) {
 static void hold(const gpc_features *f, double *z) {
   double sum = 0.0;
   for (size_t j = 0; j < f->k; j++)
-    sum += z[j] = fmin(fmax(z[j], f->low), f->high);
+    sum += z[j] = z[j] > f->low ? (z[j] < f->high ? z[j] : f->high) : f->low;
   for (size_t j = 0; j < f->k; j++)
     z[j] -= sum / (double)f->k;
 }
@@ -52,12 +54,14 @@ static double even(double d) {
 }
 
 /* log sum_j exp(slope z_j). */
-static double log_sum(size_t k, double slope, const double *z) {
+GPC_FUSED static double log_sum(size_t k, double slope, const double *z) {
   double top = z[0], sum = 0.0;
-  for (size_t j = 1; j < k; j++)
-    top = fmax(top, z[j]);
+#pragma omp simd reduction(max : top)
   for (size_t j = 0; j < k; j++)
-    sum += exp(slope * (z[j] - top));
+    top = z[j] > top ? z[j] : top;
+#pragma omp simd reduction(+ : sum)
+  for (size_t j = 0; j < k; j++)
+    sum += gpc_exp_nonpos(slope * (z[j] - top));
   return slope * top + log(sum);
 }
 

@@ -83,31 +83,31 @@ static inline double gpc_exp_nonpos(double x) {
   return gpc_exp_reduced(r) * gpc_pow2(k);
 }
 
-/* The limits -87 and 88. */
-extern const float gpc_expf_lowest, gpc_expf_highest;
+/* The limits -126 and 120. */
+extern const float gpc_exp2f_lowest, gpc_exp2f_highest;
 
-/* exp(x) in single precision, to 3e-7 of it: x below -87 counts as -87, above 88 as 88. The
- * series ends with r^6 / 720, |r| <= log(2) / 2. */
-static inline float gpc_expf(float x) {
-  x = x < gpc_expf_lowest ? gpc_expf_lowest : x;
-  x = x > gpc_expf_highest ? gpc_expf_highest : x;
+/* 2^x in single precision, to 4e-6 of it, for x from -126 to 120 (so that sums of them are
+ * numbers), beyond which it stays as it is there. The whole part of x is added to the
+ * exponent; the series ends with r^5, |r| <= 1/2. */
+static inline float gpc_exp2f(float x) {
+  x = x < gpc_exp2f_lowest ? gpc_exp2f_lowest : x;
+  x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
-  float k = (float)GPC_EXP_LOG2E * x + 0x1.8p23f; /* the low bits hold a whole number */
-  uint32_t bits;
-  memcpy(&bits, &k, sizeof bits);
+  float k = x + 0x1.8p23f; /* the low bits hold a whole number */
+  uint32_t bits, whole;
+  memcpy(&whole, &k, sizeof whole);
   k -= 0x1.8p23f;
 #else
-  const float k = rintf((float)GPC_EXP_LOG2E * x);
-  uint32_t bits = (uint32_t)(int32_t)k;
+  const float k = rintf(x);
+  uint32_t bits, whole = (uint32_t)(int32_t)k;
 #endif
-  const float r = (x - k * 0.693359375f) + k * 2.12194440e-4f; /* log 2 in two parts */
-  const float r2 = r * r;
-  const float p = (0.5f + r * (1.0f / 6.0f)) +
-                  r2 * ((1.0f / 24.0f + r * (1.0f / 120.0f)) + r2 * (1.0f / 720.0f));
-  bits = (bits + 127u) << 23;
-  float power;
-  memcpy(&power, &bits, sizeof power);
-  return (1.0f + (r + r2 * p)) * power;
+  const float r = x - k, r2 = r * r;
+  float y = (1.0f + r * 0.69314718f) +
+            r2 * ((0.24022651f + r * 0.05550411f) + r2 * (0.00961813f + r * 0.00133336f));
+  memcpy(&bits, &y, sizeof bits);
+  bits += whole << 23;
+  memcpy(&y, &bits, sizeof y);
+  return y;
 }
 
 /* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */

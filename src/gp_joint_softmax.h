@@ -19,29 +19,34 @@
 #ifndef GPC_GP_JOINT_SOFTMAX_H
 #define GPC_GP_JOINT_SOFTMAX_H
 
+#include "gp_joint_points.h"
 #include "gpc.h"
 #include "memory.h"
 
+/* Rows lie in vectors whose length is a multiple of eight: those of k classes have so many
+ * numbers, and those beyond k are 0. */
+static inline size_t gpc_joint_step(size_t k) { return (k + 7) / 8 * 8; }
+
 typedef struct {
-  size_t pairs;
-  const float *points; /* [pairs x k] of the fixed design, columns with covariance I */
-  double *cov, *chol;  /* [k x k] */
-  double *work;        /* [k k + 4 k] */
-  float *moves;        /* [2 pairs k] */
+  gpc_joint_points points;
+  double *powers;        /* [step x k] */
+  double *work;          /* [k k + k step + 3 step] */
+  size_t *order, *class; /* [k] */
 } gpc_joint_softmax;
 
 /* A row. */
 typedef struct {
-  size_t k, heavy;
+  size_t k, step, heavy;
   const size_t *which;   /* [heavy] the heavy classes */
-  const double *phi, *s; /* [k] */
-  const double *d;       /* [k] */
-  const double *g;       /* [k x heavy] */
+  const double *phi, *s; /* [step] */
+  const double *d;       /* [step] */
+  const double *g;       /* [step x heavy] */
   double mean;           /* sum_j s_j D_j */
+  size_t top;            /* place of the most likely class in `which`; need not be set */
 } gpc_joint_row;
 
-/* With so many pairs of points, at most GPC_GP_DESIGN_PAIRS, for at most k classes. */
-gpc_joint_softmax gpc_joint_softmax_get(size_t k, size_t pairs, const gpc_memory *memory);
+/* For at most k classes. */
+gpc_joint_softmax gpc_joint_softmax_get(size_t k, const gpc_memory *memory);
 
 /* The classes of a row that are heavy, into which: those that what is open of them, D or an
  * upper limit of it, could bring above what is light. mean: as in the row, or NAN. Returns
@@ -49,12 +54,12 @@ gpc_joint_softmax gpc_joint_softmax_get(size_t k, size_t pairs, const gpc_memory
 size_t gpc_joint_softmax_heavy(size_t k, const double *s, const double *d, double mean,
                                size_t *which);
 
-/* eq. (24) into out [k] if that is good enough: 1, otherwise 0. */
-int gpc_joint_softmax_narrow(size_t k, const double *s, const double *d, double mean,
+/* eq. (24) into out [step] if that is good enough: 1, otherwise 0. */
+int gpc_joint_softmax_narrow(size_t step, const double *s, const double *d, double mean,
                              double *out);
 
-/* out [k], sum one. */
-void gpc_joint_softmax_average(const gpc_joint_softmax *self, const gpc_joint_row *row,
+/* out [step], sum one. */
+void gpc_joint_softmax_average(const gpc_joint_softmax *self, gpc_joint_row *row,
                                double *out);
 
 #endif

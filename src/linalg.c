@@ -9,8 +9,10 @@
 #endif
 
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
+#include <string.h>
 
 gpc_status gpc_chol(size_t m, double smallest, double *a) {
   if (gpc_chol_large(m, a) != GPC_OK)
@@ -34,21 +36,26 @@ static void trsm(const char *side, const char *trans, size_t n, size_t m, size_t
    &rows FCONE FCONE FCONE FCONE);
 }
 
-void gpc_chol_semi(size_t n, double smallest, const double *c, double *l) {
-  for (size_t i = 0; i < n * n; i++)
-    l[i] = 0.0;
+GPC_FUSED void gpc_chol_semi(size_t n, double smallest, const double *c, double *l) {
   for (size_t j = 0; j < n; j++) {
-    double pivot = c[j + n * j];
-    for (size_t p = 0; p < j; p++)
-      pivot -= l[j + n * p] * l[j + n * p];
-    pivot = pivot > smallest * c[j + n * j] ? sqrt(pivot) : 0.0;
-    l[j + n * j] = pivot;
-    for (size_t i = j + 1; i < n && pivot > 0.0; i++) {
-      double sum = c[i + n * j];
-      for (size_t p = 0; p < j; p++)
-        sum -= l[i + n * p] * l[j + n * p];
-      l[i + n * j] = sum / pivot;
+    double *to = l + n * j;
+    memset(to, 0, j * sizeof(double));
+    memcpy(to + j, c + j + n * j, (n - j) * sizeof(double));
+    for (size_t p = 0; p < j; p++) {
+      const double *from = l + n * p, by = from[j];
+#pragma omp simd
+      for (size_t i = j; i < n; i++)
+        to[i] -= by * from[i];
     }
+    if (!(to[j] > smallest * c[j + n * j])) {
+      memset(to + j, 0, (n - j) * sizeof(double));
+      continue;
+    }
+    const double pivot = sqrt(to[j]);
+    to[j] = pivot;
+#pragma omp simd
+    for (size_t i = j + 1; i < n; i++)
+      to[i] /= pivot;
   }
 }
 

@@ -7,16 +7,18 @@
 #define COLUMNS 128 /* of b, copied at a time */
 #define LEAST 30000 /* products: fewer are done before the copies are made */
 
-int gpc_tiles_pay(size_t n, size_t k, size_t m) {
+int gpc_tiles_here(void) {
 #if GPC_HAS_TILES
-  return n >= SIDE && k >= SIDE && m >= SIDE && n * k * m >= LEAST &&
-         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 #else
-  (void)n, (void)k, (void)m;
   return 0;
 #endif
+}
+
+int gpc_tiles_pay(size_t n, size_t k, size_t m) {
+  return n >= SIDE && k >= SIDE && m >= SIDE && n * k * m >= LEAST && gpc_tiles_here();
 }
 
 /* c [rows x columns], at most SIDE each, += alpha sum_p x_p y_p', x and y [SIDE x m]. */

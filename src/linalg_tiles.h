@@ -6,7 +6,10 @@
 
 #include "gpc.h"
 
-/* Is this such a processor, and the product large enough to be worth the copies? */
+/* Is this such a processor? */
+int gpc_tiles_here(void);
+
+/* And is the product large enough to be worth the copies? */
 int gpc_tiles_pay(size_t n, size_t k, size_t m);
 
 /* c [n x k] += alpha op(a) op(b), op(a) [n x m], op(b) [m x k]; ta, tb: a and b are stored

@@ -39,7 +39,7 @@ elif ! make -s -C tests/c OUT="$out" -k -j"$cores" 2>&1; then
   failed=$((failed + 1))
 fi
 # Under sanitizers there are no copies of functions for wide vectors (src/simd.h): the linear algebra is tested without, too.
-plain="test_gp_parts test_gp_joint"
+plain="test_gp_parts test_gp_joint test_linalg_rows test_joint_softmax"
 say "C tests: compiling the linear algebra as R does"
 for t in $plain; do
   if ! make -s -C tests/c OUT="$out/plain" SANITIZE= OPTIMISE=-O2 -j"$cores" "$out/plain/$t" 2>&1; then

@@ -1,0 +1,96 @@
+/* gp_joint_reader.c: see gp_joint_reader.h. */
+#include "gp_joint_reader.h"
+#include "fastexp.h"
+#include "gp_joint_softmax.h"
+#include "simd.h"
+
+#include <string.h>
+
+#define ROWS GPC_JOINT_READER_ROWS
+
+static size_t triangle(size_t n) { return n * (n + 1) / 2; }
+
+void gpc_joint_reader_get(const gpc_memory *memory, size_t shared, size_t forms,
+                          gpc_joint_reader *t) {
+  const size_t k = t->k = t->data->k, r = t->r = t->fit->features.r;
+  const size_t step = t->step = gpc_joint_step(k);
+  t->shared = shared;
+  t->linear = gpc_row_matrix_get(memory, step * (shared + 1), r);
+  for (size_t j = 0; j < k; j++)
+    for (size_t q = 0; q < r; q++)
+      *gpc_row_matrix_at(&t->linear, j, q) = t->fit->effect[q + r * j];
+  t->square = gpc_row_matrix_get(memory, forms, triangle(r));
+  t->x = gpc_get_doubles(memory, ROWS * r);
+  t->packed = gpc_get_doubles(memory, forms ? ROWS * triangle(r) : 0);
+  t->line = gpc_get_doubles(memory, ROWS * gpc_row_matrix_step(&t->linear));
+  t->forms = gpc_get_doubles(memory, ROWS * gpc_row_matrix_step(&t->square));
+  t->scores = gpc_get_doubles(memory, ROWS * step);
+  t->work = gpc_get_doubles(memory, 2 * k);
+  t->f = gpc_get_doubles(memory, step * (3 + t->table.x));
+  memset(t->f, 0, step * (3 + t->table.x) * sizeof(double));
+  t->s = t->f + step;
+  t->rho = t->s + step;
+  t->t = t->rho + step;
+}
+
+void gpc_joint_reader_form(const gpc_joint_reader *t, size_t form, const double *b,
+                           size_t size) {
+  for (size_t i = 0, term = 0; i < t->r; i++)
+    for (size_t j = 0; j <= i; j++, term++)
+      *gpc_row_matrix_at(&t->square, form, term) =
+          i == j ? b[i + size * i] : b[i + size * j] + b[j + size * i];
+}
+
+/* packed(x x') */
+GPC_FUSED static void pack(size_t r, const double *x, double *to) {
+  for (size_t i = 0; i < r; to += ++i)
+#pragma omp simd
+    for (size_t j = 0; j <= i; j++)
+      to[j] = x[i] * x[j];
+}
+
+void gpc_joint_reader_block(gpc_joint_reader *t, size_t first, size_t rows) {
+  const size_t k = t->k, r = t->r, packed = triangle(r);
+  for (size_t j = 0; j < k; j++)
+    for (size_t i = 0; i < rows; i++)
+      t->scores[j + t->step * i] = gpc_gp_score(t->data, first + i, j);
+  for (size_t i = 0; i < rows; i++) {
+    memcpy(t->work, t->scores + t->step * i, k * sizeof(double));
+    gpc_features_row(&t->fit->features, t->work, t->work + k, t->x + r * i);
+    if (t->square.results)
+      pack(r, t->x + r * i, t->packed + packed * i);
+  }
+  gpc_row_products(&t->linear, rows, t->x, t->line);
+  gpc_row_products(&t->square, rows, t->packed, t->forms);
+}
+
+/* s := softmax(f), which stays 0 beyond k. */
+GPC_FUSED static void softmax(size_t k, const double *f, double *s) {
+  double top = f[0], sum = 0.0;
+#pragma omp simd reduction(max : top)
+  for (size_t j = 0; j < k; j++)
+    top = f[j] > top ? f[j] : top;
+#pragma omp simd reduction(+ : sum)
+  for (size_t j = 0; j < k; j++)
+    sum += s[j] = gpc_exp_nonpos(f[j] - top);
+  sum = 1.0 / sum;
+#pragma omp simd
+  for (size_t j = 0; j < k; j++)
+    s[j] *= sum;
+}
+
+GPC_FUSED const double *gpc_joint_reader_row(gpc_joint_reader *t, size_t i) {
+  const size_t k = t->k, step = t->step;
+  const double *line = t->line + gpc_row_matrix_step(&t->linear) * i;
+  const double *z = t->scores + step * i;
+  gpc_joint_table_row(&t->table, &t->fit->features, k, step, z, t->t, t->f, t->rho);
+#pragma omp simd
+  for (size_t j = 0; j < k; j++)
+    t->f[j] += line[j];
+  gpc_prior_add_mu(&t->fit->process.prior, k, z, t->f);
+#pragma omp simd
+  for (size_t q = 0; q < step * t->shared; q++)
+    t->t[q] += line[step + q];
+  softmax(k, t->f, t->s);
+  return t->forms + gpc_row_matrix_step(&t->square) * i;
+}

@@ -1,0 +1,65 @@
+/* linalg_rows.h: products with many rows against sums by the definition; a row's results are
+ * the same to the last bit whatever the rows beside it. */
+#include "cmemory.h"
+#include "ctest.h"
+#include "linalg_rows.h"
+
+#define ROWS 19
+#define TERMS 23
+
+static double number(size_t i) { return sin(1.0 + 1.7 * (double)i); }
+
+static void test_rows(size_t results) {
+  const gpc_row_matrix w = gpc_row_matrix_get(&cmemory, results, TERMS);
+  const size_t step = gpc_row_matrix_step(&w);
+  double x[TERMS * ROWS], *y = gpc_get_doubles(&cmemory, step * ROWS);
+  double *alone = gpc_get_doubles(&cmemory, step);
+  for (size_t i = 0; i < TERMS * ROWS; i++)
+    x[i] = number(i);
+  for (size_t q = 0; q < results; q++)
+    for (size_t p = 0; p < TERMS; p++)
+      *gpc_row_matrix_at(&w, q, p) = number(1000 + q + results * p);
+  gpc_row_products(&w, ROWS, x, y);
+  for (size_t i = 0; i < ROWS; i++) {
+    double off = 0.0;
+    gpc_row_products(&w, 1, x + TERMS * i, alone);
+    for (size_t q = 0; q < step; q++) {
+      double sum = 0.0;
+      for (size_t p = 0; p < TERMS && q < results; p++)
+        sum += number(1000 + q + results * p) * x[p + TERMS * i];
+      off = fmax(off, fabs(sum - y[q + step * i]));
+    }
+    CHECK(off < 1e-13);
+    CHECK(memcmp(alone, y + step * i, step * sizeof(double)) == 0);
+  }
+  cmemory_end();
+}
+
+static void test_small(size_t n, size_t k, size_t m) {
+  double *a = gpc_get_doubles(&cmemory, n * m), *b = gpc_get_doubles(&cmemory, m * k);
+  double *c = gpc_get_doubles(&cmemory, n * k), off = 0.0;
+  for (size_t i = 0; i < n * m; i++)
+    a[i] = number(i);
+  for (size_t i = 0; i < m * k; i++)
+    b[i] = number(500 + i);
+  gpc_small_product(n, k, m, a, b, c);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < k; j++) {
+      double sum = 0.0;
+      for (size_t p = 0; p < m; p++)
+        sum += a[i + n * p] * b[p + m * j];
+      off = fmax(off, fabs(sum - c[i + n * j]));
+    }
+  CHECK(off < 1e-13);
+  cmemory_end();
+}
+
+int main(void) {
+  test_rows(5);
+  test_rows(8);
+  test_rows(17);
+  test_small(8, 1, 0); /* no terms: zeros */
+  test_small(8, 3, 5);
+  test_small(32, 11, 16);
+  return CTEST_END();
+}

@@ -50,7 +50,7 @@ static void test_features(void) {
   for (size_t k = 0; k < 4; k++) { /* a power of 1 is log p of its class */
     double c[8] = {0};
     c[7] = 1.0;
-    gpc_powers_apply(&f, k, 1, c);
+    gpc_powers_apply(&f, k, 1, 1, 1, c);
     sum = 0.0;
     for (int i = 0; i < 8; i++)
       sum += c[i] * x[i];

@@ -110,14 +110,14 @@ static double trace_hs(gpc_joint *joint, const gpc_joint_point *point, const dou
                        const gpc_joint_pass *pass) {
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e, q = joint->q;
   double *ha = room(joint, 18, g * m), *hm = room(joint, 19, m * m), sum = 0.0;
-  gpc_symm(g, m, pass->hcc, a, ha);
-  gpc_gemm(1, 0, m, m, g, 1.0, a, ha, 0.0, hm);
+  gpc_gemm_large(0, 0, g, m, g, 1.0, pass->hcc, a, 0.0, ha);
+  gpc_gemm_large(1, 0, m, m, g, 1.0, a, ha, 0.0, hm);
   for (size_t j = 0; j < m; j++)
     sum += gpc_dot(m, hm + m * j, point->cov + q * j);
   if (!point->has_effects)
     return sum;
   double *ae = room(joint, 20, m * e);
-  gpc_gemm(1, 0, m, e, g, 1.0, a, pass->hce, 0.0, ae);
+  gpc_gemm_large(1, 0, m, e, g, 1.0, a, pass->hce, 0.0, ae);
   for (size_t j = 0; j < e; j++)
     sum += 2.0 * gpc_dot(m, ae + m * j, point->cov + q * (m + j)) +
            gpc_dot(e, pass->hee + e * j, point->cov + m + q * (m + j));
@@ -152,7 +152,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
     memset(au, 0, g * m * sizeof(double));
     memset(rho, 0, g * sizeof(double));
   } else {
-    gpc_gemm(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
+    gpc_gemm_large(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
   }
   gpc_joint_block_begin(joint, point, chol, au, rho, &t);
   pass->fit = 0.0;

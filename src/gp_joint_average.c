@@ -35,9 +35,9 @@ gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *p
   if (status == GPC_OK) {
     gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
     memcpy(a + g * m, joint->nodes->z, g * sizeof(double));
-    gpc_symm(g, x, pass->hcc, a, ha);
-    gpc_gemm(1, 0, x, x, g, 1.0, a, ha, 0.0, xx);
-    gpc_gemm(1, 0, x, e, g, 1.0, a, pass->hce, 0.0, xe);
+    gpc_gemm_large(0, 0, g, x, g, 1.0, pass->hcc, a, 0.0, ha);
+    gpc_gemm_large(1, 0, x, x, g, 1.0, a, ha, 0.0, xx);
+    gpc_gemm_large(1, 0, x, e, g, 1.0, a, pass->hce, 0.0, xe);
     for (size_t j = 0; j < size; j++) {
       for (size_t i = j; i < size; i++)
         q[i + size * j] = i < x   ? xx[i + x * j]

@@ -3,6 +3,7 @@
 #include "class_powers.h"
 #include "gp_joint_row.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +24,9 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->cross = room(joint, 1, r * m * k);
   t->pairs = room(joint, 2, packed * (pairs + k));
   t->own = t->pairs + packed * pairs;
-  t->x = room(joint, 4, ROWS * r);
+  t->x = room(joint, 4, ROWS * (r + gpc_joint_long(r) + k));
+  t->wide = t->x + ROWS * r;
+  t->share = t->wide + ROWS * gpc_joint_long(r);
   t->packed = room(joint, 5, ROWS * packed);
   t->cee = room(joint, 6, ROWS * pairs);
   t->smx = room(joint, 7, ROWS * m * k);
@@ -37,7 +40,7 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->first = (int *)(void *)room(joint, 13, (2 * k + 1) * ROWS);
   t->active = t->first + k * ROWS;
   t->count = t->active + k * ROWS;
-  t->z = room(joint, 14, 5 * k + k * k + 4 * m * k + 2 * STENCIL * k + gpc_joint_long(r));
+  t->z = room(joint, 14, 5 * k + k * k + 4 * m * k + 2 * STENCIL * k);
   t->work = t->z + k;
   t->rho_row = t->work + k;
   t->f = t->rho_row + k;
@@ -47,7 +50,6 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->s = t->a + 2 * m * k;
   t->w12 = t->s + 2 * m * k;
   t->u12 = t->w12 + STENCIL * k;
-  t->wide = t->u12 + STENCIL * k;
   t->hpacked = room(joint, 15, pairs * packed);
   t->half = room(joint, 3, g * g + g * k * gpc_joint_long(r));
   t->level = t->half + g * g;
@@ -104,7 +106,7 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
   memset(t->hpacked, 0, triangle(k) * triangle(joint->features.r) * sizeof(double));
   const size_t long_r = gpc_joint_long(joint->features.r);
   memset(t->half, 0, (g * g + g * k * long_r) * sizeof(double));
-  memset(t->wide, 0, long_r * sizeof(double));
+  memset(t->wide, 0, ROWS * long_r * sizeof(double));
 }
 
 /* Scores, stencils, features and phi of the rows first .. first + rows. */
@@ -117,6 +119,7 @@ static void read_rows(const gpc_joint *joint, size_t first, size_t rows,
       t->z[j] = gpc_gp_score(data, first + i, j);
     double *x = t->x + r * i, *to = t->packed + triangle(r) * i;
     gpc_features_row(&joint->features, t->z, t->work, x);
+    memcpy(t->wide + gpc_joint_long(r) * i, x, r * sizeof(double));
     for (size_t a = 0; a < r; a++)
       for (size_t b = 0; b <= a; b++)
         *to++ = x[a] * x[b];
@@ -140,6 +143,27 @@ static void read_rows(const gpc_joint *joint, size_t first, size_t rows,
       t->phi[j + k * i] += sum;
     }
   }
+}
+
+#define EIGHT 8
+
+/* Class by class, so that what is added to stays in the cache. */
+GPC_FUSED static void add_level(const gpc_joint *joint, size_t rows,
+                                const gpc_joint_block *t) {
+  const size_t g = joint->nodes->g, long_r = gpc_joint_long(joint->features.r);
+  for (size_t j = 0; j < joint->data->k; j++)
+    for (size_t i = 0; i < rows; i++) {
+      const double share = t->share[j * ROWS + i], *x = t->wide + long_r * i;
+      const double *wts = t->wts + j * STENCIL * ROWS + i;
+      double *to = t->level + long_r * ((size_t)t->first[j * ROWS + i] + g * j);
+      for (size_t q = 0; q < STENCIL && share > 0.0; q++, to += long_r) {
+        const double weight = share * wts[q * ROWS];
+        for (size_t f = 0; f < long_r; f += EIGHT)
+#pragma omp simd
+          for (size_t v = f; v < f + EIGHT; v++)
+            to[v] += weight * x[v];
+      }
+    }
 }
 
 void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
@@ -169,6 +193,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
     memset(t->p, 0, rows * g * sizeof(double));
     memset(t->y, 0, rows * e * sizeof(double));
     memset(t->weighed, 0, rows * pairs * sizeof(double));
+    memset(t->share, 0, k * ROWS * sizeof(double));
   }
   for (size_t i = 0; i < rows; i++) {
     const size_t row = first + i, count = (size_t)t->count[i];
@@ -201,6 +226,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   }
   if (!dense)
     return;
+  add_level(joint, rows, t);
   /* H_ee by pairs of classes and of features; then what rows' means take off */
   gpc_gemm_large(0, 1, packed, pairs, rows, 1.0, t->packed, t->weighed, 1.0, t->hpacked);
   gpc_syrk_large(g, rows, -1.0, t->p, pass->hcc);

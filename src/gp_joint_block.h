@@ -29,6 +29,8 @@ typedef struct {
       *block; /* [e] coefficients of the features; [r x r] of a pair of classes */
   /* of the rows of a block: */
   double *x;       /* [r x rows] */
+  double *wide;    /* [gpc_joint_long(r) x rows] the same, and zeros */
+  double *share;   /* [k][rows] w pi */
   double *packed;  /* [packed x rows] x_i x_j */
   double *open;    /* [k x rows] Var(x'e_k) */
   double *cee;     /* [pairs x rows] */
@@ -46,7 +48,6 @@ typedef struct {
   double *f, *pi, *c;         /* [k], [k], [k x k] */
   double *a, *s;      /* [2 m x k] (U'a + s, s) and (U'a + s, -s), s = U^-1 S_me x */
   double *w12, *u12;  /* [12 x k] */
-  double *wide;       /* [r, and zeros up to gpc_joint_long(r)] the features */
   /* sums: */
   double *hpacked; /* [packed x pairs] for H_ee */
   double *level;   /* [gpc_joint_long(r) x g x k] sum_n w pi_k x_n t_nk', t_nk the stencil of class k */

@@ -10,7 +10,6 @@
 #define ROWS GPC_JOINT_BLOCK
 #define STENCIL GPC_STENCIL
 #define RULED_OUT 23.0 /* nats */
-#define EIGHT 8
 #define FOUR 4
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
@@ -93,6 +92,43 @@ GPC_FUSED static void cross_row(size_t m, size_t k, size_t r, const gpc_joint_bl
     }
 }
 
+/* to [count] := x'y_b, x [n] and the columns y_b of y, `step` apart: four at a time, whose
+ * sums need not wait for each other. */
+GPC_PART void products(size_t n, const double *x, size_t count, size_t step,
+                       const double *y, double *to) {
+#ifdef GPC_FOURS
+  for (size_t b = 0; b < count; b += FOUR) {
+    const double *y0 = y + step * b, *y1 = b + 1 < count ? y0 + step : y0,
+                 *y2 = b + 2 < count ? y1 + step : y0,
+                 *y3 = b + 3 < count ? y2 + step : y0;
+    gpc_four s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    size_t p = 0;
+    for (; p + FOUR <= n; p += FOUR) {
+      const gpc_four v = *(const gpc_four *)(x + p);
+      s0 += v * *(const gpc_four *)(y0 + p);
+      s1 += v * *(const gpc_four *)(y1 + p);
+      s2 += v * *(const gpc_four *)(y2 + p);
+      s3 += v * *(const gpc_four *)(y3 + p);
+    }
+    double sum[FOUR] = {(s0[0] + s0[1]) + (s0[2] + s0[3]),
+                        (s1[0] + s1[1]) + (s1[2] + s1[3]),
+                        (s2[0] + s2[1]) + (s2[2] + s2[3]),
+                        (s3[0] + s3[1]) + (s3[2] + s3[3])};
+    for (; p < n; p++) {
+      sum[0] += x[p] * y0[p];
+      sum[1] += x[p] * y1[p];
+      sum[2] += x[p] * y2[p];
+      sum[3] += x[p] * y3[p];
+    }
+    for (size_t q = 0; q < FOUR && b + q < count; q++)
+      to[b + q] = sum[q];
+  }
+#else
+  for (size_t b = 0; b < count; b++)
+    to[b] = gpc_dot(n, x, y + step * b);
+#endif
+}
+
 /* By a_k'S a_l + a_k's_l + s_k'a_l = (a_k + s_k)'(a_l + s_l) - s_k's_l in whitened
  * coordinates, as one product of (a + s, s) and (a + s, -s). */
 GPC_FUSED void gpc_joint_row_covariance(const gpc_joint *joint, const gpc_joint_block *t,
@@ -114,18 +150,21 @@ GPC_FUSED void gpc_joint_row_covariance(const gpc_joint *joint, const gpc_joint_
       s[p] = a[p] += x;
     }
   }
-  for (size_t a = 0; a < count; a++)
-    for (size_t b = 0; b <= a; b++) {
-      double sum = gpc_dot(length, t->a + 2 * m * a, other + 2 * m * b);
-      if (effects) {
-        const size_t j = (size_t)active[a], pair = triangle(j) + (size_t)active[b];
-        sum += a == b ? t->open[j + k * i]
-               : dense
-                   ? t->cee[pair + triangle(k) * i]
-                   : gpc_dot(packed, t->packed + packed * i, t->pairs + packed * pair);
-      }
-      t->c[a + count * b] = t->c[b + count * a] = sum + (a == b ? t->rho_row[a] : 0.0);
+  for (size_t a = 0; a < count; a++) {
+    const size_t j = (size_t)active[a];
+    double *c = t->c + count * a;
+    products(length, t->a + 2 * m * a, a + 1, 2 * m, other, c);
+    c[a] += t->rho_row[a];
+    for (size_t b = 0; b <= a && effects; b++) {
+      const size_t pair = triangle(j) + (size_t)active[b];
+      c[b] += a == b ? t->open[j + k * i]
+              : dense
+                  ? t->cee[pair + triangle(k) * i]
+                  : gpc_dot(packed, t->packed + packed * i, t->pairs + packed * pair);
     }
+    for (size_t b = 0; b < a; b++)
+      t->c[a + count * b] = c[b];
+  }
 }
 
 double gpc_joint_row_tilt(const gpc_joint *joint, const gpc_joint_block *t, size_t row,
@@ -215,9 +254,7 @@ GPC_FUSED void gpc_joint_row_prepare(const gpc_joint *joint, const gpc_joint_blo
                                      size_t i, size_t count, double w) {
   const size_t k = joint->data->k, r = joint->features.r, g = joint->nodes->g;
   const int *active = t->active + k * i;
-  const size_t long_r = gpc_joint_long(r);
-  const double *x = t->x + r * i, *wide = t->wide, root = sqrt(w);
-  memcpy(t->wide, x, r * sizeof(double)); /* and zeros, which have been there */
+  const double *x = t->x + r * i, root = sqrt(w);
   double *p = t->p + g * i, *weighed = t->weighed + triangle(k) * i;
   for (size_t a = 0; a < count; a++) {
     const size_t j = (size_t)active[a], first = (size_t)t->first[j * ROWS + i];
@@ -225,14 +262,7 @@ GPC_FUSED void gpc_joint_row_prepare(const gpc_joint *joint, const gpc_joint_blo
     double *y = t->y + joint->e * i + j * r;
     for (size_t q = 0; q < STENCIL; q++)
       p[first + q] += root * pi * w12[q];
-    double *to = t->level + long_r * (first + g * j);
-    for (size_t q = 0; q < STENCIL; q++, to += long_r) {
-      const double weight = w * pi * w12[q];
-      for (size_t f = 0; f < long_r; f += EIGHT)
-#pragma omp simd
-        for (size_t v = f; v < f + EIGHT; v++)
-          to[v] += weight * wide[v];
-    }
+    t->share[j * ROWS + i] = w * pi;
 #pragma omp simd
     for (size_t f = 0; f < r; f++)
       y[f] = root * pi * x[f];

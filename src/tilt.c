@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_STEPS 200
-#define CLOSE 1e-9 /* of pi: the bound is then off by its square */
+#define CLOSE 1e-7 /* of pi: the bound is then off by its square */
 #define SMALL_SPREAD 0.2
 
 GPC_FUSED double gpc_tilt(size_t k, const double *phi, const double *c, double *work,

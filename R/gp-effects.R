@@ -122,18 +122,23 @@ apart <- function(var) {
 #' @noRd
 gp_changed <- function(fit, data) {
   if (is.null(fit$effects) && is.null(fit$offsets) && is.null(data$counts)) return(list(changed = fit$shared_changed))
-  probs <- mean_probs(fit, data)
-  rows <- seq_len(nrow(probs))
-  now <- data$scores[cbind(rows, scan_rows(probs)$arg)]
-  list(changed = count_rows(data, now < data$scores[cbind(rows, data$scan$arg)]))
+  down <- logical(nrow(fit$z))
+  size <- max(1000, 2^18 %/% ncol(fit$z)) # all rows' probabilities would take the memory of the scores once more
+  for (first in seq(1, length(down), by = size)) {
+    rows <- first:min(first + size - 1, length(down))
+    now <- scan_rows(mean_probs(fit, data, rows))$arg
+    down[rows] <- data$scores[cbind(rows, now)] < data$scores[cbind(rows, data$scan$arg[rows])]
+  }
+  list(changed = count_rows(data, down))
 }
 
-#' The probabilities of the rows of a fit, of the map's mean
+#' The probabilities of rows of a fit (NULL: of all), of the map's mean
 #' @noRd
-mean_probs <- function(fit, data) {
+mean_probs <- function(fit, data, rows = NULL) {
   log_mean <- fit$mean == "log"
   floor <- if (!is.null(fit$floor)) fit$floor else if (data$input == "probs") .Machine$double.xmin else 0
-  at <- list(z = fit$z, floor = if (log_mean) floor else log(floor))
+  at <- list(z = if (length(rows) %in% c(0, nrow(fit$z))) fit$z else fit$z[rows, , drop = FALSE],
+    floor = if (log_mean) floor else log(floor))
   at <- c(at, .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), data$threads))
   gp_probs(fit, at, "mean", threads = data$threads)
 }

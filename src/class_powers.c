@@ -71,7 +71,7 @@ void gpc_powers_collapse(const gpc_features *f, size_t size, double *effect,
   for (size_t k = 0; k < f->k; k++) {
     const size_t at = x + k * f->r;
     gpc_powers_apply(f, k, 1, 1, 1, effect + k * f->r);
-    add_powers(f, 1.0, k, size, size, 1, cov + at); /* rows of this class, ... */
+    add_powers(f, 1.0, k, size, size, 1, cov + at);        /* rows of this class, ... */
     add_powers(f, 1.0, k, size, 1, size, cov + size * at); /* ... then its columns */
   }
 }

@@ -10,7 +10,7 @@
 
 #define ROWS GPC_JOINT_BLOCK
 #define STENCIL GPC_STENCIL
-#define DENSE 0.4      /* share of the pairs: with more, all are made at once */
+#define DENSE 0.4 /* share of the pairs: with more, all are made at once */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
 
@@ -180,8 +180,8 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   for (size_t i = 0; i < rows; i++) {
     t->count[i] = 0;
     if (gpc_gp_weight(data, first + i) > 0.0)
-      t->count[i] =
-          (int)gpc_joint_row_active(joint, t, i, (size_t)data->label[first + i] - 1, effects);
+      t->count[i] = (int)gpc_joint_row_active(
+          joint, t, i, (size_t)data->label[first + i] - 1, effects);
     total += triangle((size_t)t->count[i]);
   }
   const int dense = (double)total > DENSE * (double)(rows * pairs);
@@ -191,8 +191,11 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   }
   if (dense) {
     memset(t->p, 0, rows * g * sizeof(double));
-    memset(t->y, 0, rows * e * sizeof(double));
-    memset(t->weighed, 0, rows * pairs * sizeof(double));
+    for (size_t i = 0; i < rows; i++)
+      if ((size_t)t->count[i] < k) { /* others are written in full */
+        memset(t->y + e * i, 0, e * sizeof(double));
+        memset(t->weighed + pairs * i, 0, pairs * sizeof(double));
+      }
     memset(t->share, 0, k * ROWS * sizeof(double));
   }
   for (size_t i = 0; i < rows; i++) {
@@ -240,24 +243,21 @@ void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
   const double *from = t->hpacked;
   const gpc_features *f = &joint->features;
   for (size_t a = 0; a < k; a++)
-    for (size_t b = 0; b <= a; b++)
+    for (size_t b = 0; b <= a; b++) {
+      double *block = pass->hee + a * r + e * b * r;
       for (size_t i = 0; i < r; i++)
-        for (size_t j = 0; j <= i; j++) {
-          const double h = *from++;
-          pass->hee[a * r + i + e * (b * r + j)] = h;
-          pass->hee[a * r + j + e * (b * r + i)] = h;
-          pass->hee[b * r + i + e * (a * r + j)] = h;
-          pass->hee[b * r + j + e * (a * r + i)] = h;
-        }
+        for (size_t j = 0; j <= i; j++)
+          block[i + e * j] = block[j + e * i] = *from++;
+      gpc_powers_transpose_block(f, a, b, e, block); /* from e to c */
+    }
+  gpc_symmetrise(e, pass->hee);
   for (size_t a = 0; a < k; a++)
     for (size_t j = 0; j < g; j++)
       for (size_t i = 0; i < r; i++)
         pass->hce[j + g * (a * r + i)] += t->level[i + long_r * (j + g * a)];
-  for (size_t a = 0; a < k; a++) { /* from e to c */
+  for (size_t a = 0; a < k; a++) {
     gpc_powers_transpose(f, a, 1, 1, 1, pass->ge + a * r);
     gpc_powers_transpose(f, a, g, 1, g, pass->hce + g * a * r);
-    for (size_t b = 0; b < k; b++)
-      gpc_powers_transpose_block(f, a, b, e, pass->hee + a * r + e * b * r);
   }
   gpc_symmetrise(g, pass->hcc);
   for (size_t j = 0; j < g; j++)

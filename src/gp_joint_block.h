@@ -46,12 +46,13 @@ typedef struct {
   /* of one row, by active class: */
   double *z, *work, *rho_row; /* [k] */
   double *f, *pi, *c;         /* [k], [k], [k x k] */
-  double *a, *s;      /* [2 m x k] (U'a + s, s) and (U'a + s, -s), s = U^-1 S_me x */
-  double *w12, *u12;  /* [12 x k] */
+  double *a, *s;     /* [2 m x k] (U'a + s, s) and (U'a + s, -s), s = U^-1 S_me x */
+  double *w12, *u12; /* [12 x k] */
   /* sums: */
   double *hpacked; /* [packed x pairs] for H_ee */
-  double *level;   /* [gpc_joint_long(r) x g x k] sum_n w pi_k x_n t_nk', t_nk the stencil of class k */
-  double *half;    /* [g x g] M, H_cc = ... - M - M' */
+  double *
+      level; /* [gpc_joint_long(r) x g x k] sum_n w pi_k x_n t_nk', t_nk the stencil of class k */
+  double *half; /* [g x g] M, H_cc = ... - M - M' */
 } gpc_joint_block;
 
 /* Room, the tables of the point, and sums of 0. chol: the factor U of S_mm. */

@@ -110,10 +110,9 @@ GPC_PART void products(size_t n, const double *x, size_t count, size_t step,
       s2 += v * *(const gpc_four *)(y2 + p);
       s3 += v * *(const gpc_four *)(y3 + p);
     }
-    double sum[FOUR] = {(s0[0] + s0[1]) + (s0[2] + s0[3]),
-                        (s1[0] + s1[1]) + (s1[2] + s1[3]),
-                        (s2[0] + s2[1]) + (s2[2] + s2[3]),
-                        (s3[0] + s3[1]) + (s3[2] + s3[3])};
+    double sum[FOUR] = {
+        (s0[0] + s0[1]) + (s0[2] + s0[3]), (s1[0] + s1[1]) + (s1[2] + s1[3]),
+        (s2[0] + s2[1]) + (s2[2] + s2[3]), (s3[0] + s3[1]) + (s3[2] + s3[3])};
     for (; p < n; p++) {
       sum[0] += x[p] * y0[p];
       sum[1] += x[p] * y1[p];
@@ -157,10 +156,9 @@ GPC_FUSED void gpc_joint_row_covariance(const gpc_joint *joint, const gpc_joint_
     c[a] += t->rho_row[a];
     for (size_t b = 0; b <= a && effects; b++) {
       const size_t pair = triangle(j) + (size_t)active[b];
-      c[b] += a == b ? t->open[j + k * i]
-              : dense
-                  ? t->cee[pair + triangle(k) * i]
-                  : gpc_dot(packed, t->packed + packed * i, t->pairs + packed * pair);
+      c[b] += a == b  ? t->open[j + k * i]
+              : dense ? t->cee[pair + triangle(k) * i]
+                      : gpc_dot(packed, t->packed + packed * i, t->pairs + packed * pair);
     }
     for (size_t b = 0; b < a; b++)
       t->c[a + count * b] = c[b];

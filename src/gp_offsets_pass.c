@@ -68,7 +68,7 @@ void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o) {
 /* One softmax of phi + b + D / 2 over ROWS rows, given D through all = sum_j a_j^2 var_j
  * and pi = a of the step before; bound [rows] is its log sum. */
 GPC_FUSED static void tilt_rows(gpc_offsets_pass *o, size_t first, size_t rows,
-                               const double *all, int tilted, double *bound) {
+                                const double *all, int tilted, double *bound) {
   double top[ROWS], sum[ROWS];
   for (size_t i = 0; i < rows; i++) {
     top[i] = -INFINITY;
@@ -107,7 +107,8 @@ GPC_FUSED static void tilt_rows(gpc_offsets_pass *o, size_t first, size_t rows,
   }
 }
 
-GPC_FUSED static void squares(const gpc_offsets_pass *o, size_t first, size_t rows, double *all) {
+GPC_FUSED static void squares(const gpc_offsets_pass *o, size_t first, size_t rows,
+                              double *all) {
   memset(all, 0, rows * sizeof(double));
   for (size_t j = 0; j < o->k; j++) {
     const double *pi = o->pi + place_of(o, first) + ROWS * j, v = o->var[j];
@@ -191,8 +192,8 @@ void gpc_offsets_visit(gpc_offsets_pass *o, int tilted) {
     for (size_t i = 0; i < rows; i++) {
       const size_t label = (size_t)data->label[first + i] - 1;
       w[i] = gpc_gp_weight(data, first + i);
-      o->fit += w[i] * (o->phi[place_of(o, first) + i + ROWS * label] +
-                        o->b[label] - bound[i]);
+      o->fit +=
+          w[i] * (o->phi[place_of(o, first) + i + ROWS * label] + o->b[label] - bound[i]);
       o->g[label] += w[i];
     }
     add_sums(o, first, rows, w);

@@ -8,7 +8,7 @@
 #define TALL 16     /* ... of two vectors each, or of one where fewer rows are left */
 #define DEPTH 128   /* of the copies */
 #define COLUMNS 128 /* of b, copied at a time */
-#define LINE 64     /* bytes: a vector that crosses lines of the cache takes twice as long */
+#define LINE 64 /* bytes: a vector that crosses lines of the cache takes twice as long */
 #define LEAST 30000 /* products: fewer are done before the copies are made */
 
 int gpc_tiles_pay(size_t n, size_t k, size_t m) {

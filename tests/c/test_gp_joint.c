@@ -491,8 +491,8 @@ static void test_fixed_point(void) {
 /* Covariance [size x size] of (m, slope, e) from the whole matrix, of which nothing is
  * eliminated. work [size x size]. */
 static gpc_status covariance_at_once(const gpc_joint *joint, const gpc_joint_point *point,
-                                const gpc_joint_pass *pass, double slope_sd, double *work,
-                                double *cov) {
+                                     const gpc_joint_pass *pass, double slope_sd,
+                                     double *work, double *cov) {
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
   const size_t x = m + (joint->slope_free ? 1 : 0), size = x + e;
   const gpc_memory *memory = joint->memory;
@@ -579,6 +579,13 @@ static void test_reduced(void) {
     CHECK(covariance_at_once(&p->joint, &to, &p->pass, 0.7, got(size * size), full) ==
           GPC_OK);
     CHECK(gpc_joint_reduced_covariance(&reduced, 0.7, &to.at, &room, brief) == GPC_OK);
+    for (size_t i = 0; i < size * size; i++)
+      CHECK_NEAR(brief[i], full[i], 1e-9);
+    gpc_joint_stepper *stepper = gpc_joint_stepper_get(&p->joint);
+    memcpy(to.tau, p->point.tau, sizeof to.tau);
+    memset(brief, 0, size * size * sizeof(double));
+    CHECK(gpc_joint_stepper_covariance(stepper, &p->joint, &p->pass, &to, 0.7, got(e * e),
+                                       brief) == GPC_OK);
     for (size_t i = 0; i < size * size; i++)
       CHECK_NEAR(brief[i], full[i], 1e-9);
     cmemory_end();
@@ -746,7 +753,7 @@ static void test_step(void) {
 
 /* Factors and inverses of matrices of several panels, and of sizes that no panel divides. */
 static void test_blocks(void) {
-  const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130};
+  const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130, 270};
   for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++) {
     const size_t n = sizes[t];
     double *a = got(n * n), *l = got(n * n), *inv = got(n * n), *s = got(n * n);
@@ -776,6 +783,32 @@ static void test_blocks(void) {
     CHECK(off < 1e-11);
     a[n * n - 1] = -1.0; /* and what is not positive definite is told */
     CHECK(gpc_chol_large(n, a) == GPC_NOT_PD);
+  }
+  cmemory_end();
+}
+
+/* A matrix times its own transpose, of which the lower triangle counts; and the other made
+ * of that. */
+static void test_squares(void) {
+  const size_t sizes[][2] = {{3, 5}, {16, 17}, {37, 40}, {78, 64}};
+  for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++) {
+    const size_t n = sizes[t][0], m = sizes[t][1];
+    double *a = got(n * m), *c = got(n * n), *old = got(n * n), worst = 0.0;
+    for (size_t i = 0; i < n * m; i++)
+      a[i] = normal();
+    for (size_t i = 0; i < n * n; i++)
+      c[i] = old[i] = normal();
+    gpc_syrk_large(n, m, -0.6, a, c);
+    gpc_symmetrise(n, c);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double sum = old[i + n * j];
+        for (size_t p = 0; p < m; p++)
+          sum -= 0.6 * a[i + n * p] * a[j + n * p];
+        worst = fmax(worst, fabs(c[i + n * j] - sum));
+        worst = fmax(worst, fabs(c[j + n * i] - sum));
+      }
+    CHECK(worst < 1e-12);
   }
   cmemory_end();
 }
@@ -827,6 +860,7 @@ int main(void) {
   test_mode();
   test_surrogate();
   test_fixed_point();
+  test_squares();
   test_tiles();
   return CTEST_END();
 }

@@ -122,20 +122,30 @@ apart <- function(var) {
 #' @noRd
 gp_changed <- function(fit, data) {
   if (is.null(fit$effects) && is.null(fit$offsets) && is.null(data$counts)) return(list(changed = fit$shared_changed))
-  probs <- mean_probs(fit, data)
-  rows <- seq_len(nrow(probs))
-  now <- data$scores[cbind(rows, scan_rows(probs)$arg)]
-  list(changed = count_rows(data, now < data$scores[cbind(rows, data$scan$arg)]))
+  now <- top_classes(fit, data)
+  moved <- which(now != data$scan$arg)
+  down <- data$scores[cbind(moved, now[moved])] < data$scores[cbind(moved, data$scan$arg[moved])]
+  list(changed = count_rows(data, moved[down]))
+}
+
+#' The most likely classes of the rows of a fit under the map's mean. Probabilities of all rows would take the memory of the scores.
+#' @noRd
+top_classes <- function(fit, data) {
+  if (is.null(fit$effects)) return(scan_rows(mean_probs(fit, data))$arg)
+  effects_result(.Call(C_effects_top, fit, rows_at(fit, data), data$threads))
 }
 
 #' The probabilities of the rows of a fit, of the map's mean
 #' @noRd
-mean_probs <- function(fit, data) {
+mean_probs <- function(fit, data) gp_probs(fit, rows_at(fit, data), "mean", threads = data$threads)
+
+#' The rows of a fit as predictions take them
+#' @noRd
+rows_at <- function(fit, data) {
   log_mean <- fit$mean == "log"
   floor <- if (!is.null(fit$floor)) fit$floor else if (data$input == "probs") .Machine$double.xmin else 0
   at <- list(z = fit$z, floor = if (log_mean) floor else log(floor))
-  at <- c(at, .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), data$threads))
-  gp_probs(fit, at, "mean", threads = data$threads)
+  c(at, .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), data$threads))
 }
 
 # What the object keeps ---------------------------------------------------------------------

@@ -9,37 +9,42 @@ static double weight(const gpc_features *f, size_t k, size_t j) {
   return j >= k ? -unit : j + 1 == k ? m * unit : 0.0;
 }
 
-/* x := T_k x (sign 1) or T_k^-1 x (sign -1). */
-static void add_power(const gpc_features *f, double sign, size_t k, size_t step,
-                      double *x) {
+/* x := T_k x (sign 1) or T_k^-1 x (sign -1), for n vectors x, `apart` from one to the
+ * next. */
+static void add_powers(const gpc_features *f, double sign, size_t k, size_t n,
+                       size_t apart, size_t step, double *x) {
   if (!f->count[GPC_POWER])
     return;
-  const double v = sign * x[step * f->first[GPC_POWER]];
-  double *to = x + step * f->first[GPC_MATRIX];
-  for (size_t j = 0; j < f->count[GPC_MATRIX]; j++)
-    to[step * j] += weight(f, k, j) * v;
+  const double *v = x + step * f->first[GPC_POWER];
+  for (size_t j = 0; j < f->count[GPC_MATRIX]; j++) {
+    const double w = sign * weight(f, k, j);
+    double *to = x + step * (f->first[GPC_MATRIX] + j);
+    for (size_t i = 0; i < n; i++)
+      to[apart * i] += w * v[apart * i];
+  }
 }
 
-void gpc_powers_apply(const gpc_features *f, size_t k, size_t step, double *x) {
-  add_power(f, 1.0, k, step, x);
+void gpc_powers_apply(const gpc_features *f, size_t k, size_t n, size_t apart,
+                      size_t step, double *x) {
+  add_powers(f, 1.0, k, n, apart, step, x);
 }
 
-void gpc_powers_transpose(const gpc_features *f, size_t k, size_t step, double *x) {
+void gpc_powers_transpose(const gpc_features *f, size_t k, size_t n, size_t apart,
+                          size_t step, double *x) {
   if (!f->count[GPC_POWER])
     return;
-  const double *from = x + step * f->first[GPC_MATRIX];
-  double sum = x[step * f->first[GPC_POWER]];
-  for (size_t j = 0; j < f->count[GPC_MATRIX]; j++)
-    sum += weight(f, k, j) * from[step * j];
-  x[step * f->first[GPC_POWER]] = sum;
+  double *to = x + step * f->first[GPC_POWER];
+  for (size_t j = 0; j < f->count[GPC_MATRIX]; j++) {
+    const double w = weight(f, k, j), *from = x + step * (f->first[GPC_MATRIX] + j);
+    for (size_t i = 0; i < n; i++)
+      to[apart * i] += w * from[apart * i];
+  }
 }
 
 static void add_to_block(const gpc_features *f, double sign, size_t k, size_t l,
                          size_t step, double *block) {
-  for (size_t j = 0; j < f->r; j++)
-    add_power(f, sign, k, 1, block + step * j);
-  for (size_t i = 0; i < f->r; i++)
-    add_power(f, sign, l, step, block + i);
+  add_powers(f, sign, k, f->r, step, 1, block);
+  add_powers(f, sign, l, f->r, 1, step, block);
 }
 
 void gpc_powers_apply_block(const gpc_features *f, size_t k, size_t l, size_t step,
@@ -54,12 +59,8 @@ void gpc_powers_free_block(const gpc_features *f, size_t k, size_t l, size_t ste
 
 void gpc_powers_transpose_block(const gpc_features *f, size_t k, size_t l, size_t step,
                                 double *block) {
-  if (!f->count[GPC_POWER])
-    return;
-  for (size_t j = 0; j < f->r; j++)
-    gpc_powers_transpose(f, k, 1, block + step * j);
-  for (size_t i = 0; i < f->r; i++)
-    gpc_powers_transpose(f, l, step, block + i);
+  gpc_powers_transpose(f, k, f->r, step, 1, block);
+  gpc_powers_transpose(f, l, f->r, 1, step, block);
 }
 
 void gpc_powers_collapse(const gpc_features *f, size_t size, double *effect,
@@ -69,10 +70,8 @@ void gpc_powers_collapse(const gpc_features *f, size_t size, double *effect,
   const size_t x = size - f->k * f->r;
   for (size_t k = 0; k < f->k; k++) {
     const size_t at = x + k * f->r;
-    gpc_powers_apply(f, k, 1, effect + k * f->r);
-    for (size_t j = 0; j < size; j++) /* rows of this class, then its columns */
-      gpc_powers_apply(f, k, 1, cov + at + size * j);
-    for (size_t i = 0; i < size; i++)
-      gpc_powers_apply(f, k, size, cov + i + size * at);
+    gpc_powers_apply(f, k, 1, 1, 1, effect + k * f->r);
+    add_powers(f, 1.0, k, size, size, 1, cov + at);        /* rows of this class, ... */
+    add_powers(f, 1.0, k, size, 1, size, cov + size * at); /* ... then its columns */
   }
 }

@@ -15,9 +15,12 @@
 
 #include "class_features.h"
 
-/* x := T_k x, and x := T_k' x, for the r numbers of class k, `step` apart. */
-void gpc_powers_apply(const gpc_features *features, size_t k, size_t step, double *x);
-void gpc_powers_transpose(const gpc_features *features, size_t k, size_t step, double *x);
+/* x := T_k x, and x := T_k' x, for the r numbers of class k, `step` apart: n such vectors,
+ * `apart` from one to the next. */
+void gpc_powers_apply(const gpc_features *features, size_t k, size_t n, size_t apart,
+                      size_t step, double *x);
+void gpc_powers_transpose(const gpc_features *features, size_t k, size_t n, size_t apart,
+                          size_t step, double *x);
 
 /* block [r x r], `step` from column to column := T_k block T_l', or T_k' block T_l. */
 void gpc_powers_apply_block(const gpc_features *features, size_t k, size_t l, size_t step,

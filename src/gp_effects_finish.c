@@ -38,10 +38,9 @@ static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
 static gpc_status joint_covariance(gpc_effects_fitting *f, gpc_effects_result *result) {
   const gpc_joint *joint = &f->joint;
   const size_t size = result->m + result->slopes + joint->e;
-  double *work = gpc_get_doubles(joint->memory, size * size);
   result->cov = gpc_get_doubles(joint->memory, size * size);
-  return gpc_joint_covariance(joint, &f->here, &f->pass, f->settings->slope, work,
-                              result->cov);
+  return gpc_joint_stepper_covariance(f->stepper, joint, &f->pass, &f->here,
+                                      f->settings->slope, f->there.cov, result->cov);
 }
 
 /* All rows, old and new, as result->site. */

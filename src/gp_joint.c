@@ -7,14 +7,20 @@
 #include <math.h>
 #include <string.h>
 
-void gpc_joint_point_get(const gpc_joint *joint, gpc_joint_point *point) {
+void gpc_joint_mode_get(const gpc_joint *joint, gpc_joint_point *point) {
   memset(point, 0, sizeof *point);
   point->at = gpc_params_get(joint->memory, joint->m);
   point->effect = gpc_get_doubles(joint->memory, joint->e);
-  point->cov = gpc_get_doubles(joint->memory, joint->q * joint->q);
   memset(point->effect, 0, joint->e * sizeof(double));
-  memset(point->cov, 0, joint->q * joint->q * sizeof(double));
   point->logdet = NAN;
+  point->at_mode = 1;
+}
+
+void gpc_joint_point_get(const gpc_joint *joint, gpc_joint_point *point) {
+  gpc_joint_mode_get(joint, point);
+  point->at_mode = 0;
+  point->cov = gpc_get_doubles(joint->memory, joint->q * joint->q);
+  memset(point->cov, 0, joint->q * joint->q * sizeof(double));
 }
 
 void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
@@ -22,7 +28,8 @@ void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
   gpc_params_copy(&from->at, &to->at);
   memcpy(to->tau, from->tau, sizeof to->tau);
   memcpy(to->effect, from->effect, joint->e * sizeof(double));
-  memcpy(to->cov, from->cov, joint->q * joint->q * sizeof(double));
+  if (from->cov && to->cov)
+    memcpy(to->cov, from->cov, joint->q * joint->q * sizeof(double));
   to->has_effects = from->has_effects;
   to->at_mode = from->at_mode;
   to->logdet = from->logdet;
@@ -110,14 +117,14 @@ static double trace_hs(gpc_joint *joint, const gpc_joint_point *point, const dou
                        const gpc_joint_pass *pass) {
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e, q = joint->q;
   double *ha = room(joint, 18, g * m), *hm = room(joint, 19, m * m), sum = 0.0;
-  gpc_symm(g, m, pass->hcc, a, ha);
-  gpc_gemm(1, 0, m, m, g, 1.0, a, ha, 0.0, hm);
+  gpc_gemm_large(0, 0, g, m, g, 1.0, pass->hcc, a, 0.0, ha);
+  gpc_gemm_large(1, 0, m, m, g, 1.0, a, ha, 0.0, hm);
   for (size_t j = 0; j < m; j++)
     sum += gpc_dot(m, hm + m * j, point->cov + q * j);
   if (!point->has_effects)
     return sum;
   double *ae = room(joint, 20, m * e);
-  gpc_gemm(1, 0, m, e, g, 1.0, a, pass->hce, 0.0, ae);
+  gpc_gemm_large(1, 0, m, e, g, 1.0, a, pass->hce, 0.0, ae);
   for (size_t j = 0; j < e; j++)
     sum += 2.0 * gpc_dot(m, ae + m * j, point->cov + q * (m + j)) +
            gpc_dot(e, pass->hee + e * j, point->cov + m + q * (m + j));
@@ -139,7 +146,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
   gpc_status status = gpc_basis_factor(&basis);
   if (status == GPC_OK)
     status = gpc_joint_divergence(joint, point);
-  for (size_t j = 0; j < m; j++)
+  for (size_t j = 0; j < m && !point->at_mode; j++)
     memcpy(chol + m * j, point->cov + joint->q * j, m * sizeof(double));
   if (status == GPC_OK && !point->at_mode)
     status = gpc_chol(m, 0.0, chol);
@@ -152,7 +159,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
     memset(au, 0, g * m * sizeof(double));
     memset(rho, 0, g * sizeof(double));
   } else {
-    gpc_gemm(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
+    gpc_gemm_large(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
   }
   gpc_joint_block_begin(joint, point, chol, au, rho, &t);
   pass->fit = 0.0;

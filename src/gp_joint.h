@@ -39,7 +39,7 @@ typedef struct {
   gpc_params at; /* hyper, slope, inducing, q_mean; q_cov is not looked at */
   double tau[GPC_BLOCKS];
   double *effect;  /* [e] class k at k r */
-  double *cov;     /* [q x q] S: m first, then the effects */
+  double *cov;     /* [q x q] S: m first, then the effects; NULL: at_mode only */
   int has_effects; /* 0: the effects are zero, and known to be */
   int at_mode;     /* 1: S is left out, for Laplace's method: eq. (44) */
   double logdet;   /* log|S|; NAN: not known yet */
@@ -61,6 +61,8 @@ typedef struct {
 } gpc_joint_pass;
 
 void gpc_joint_point_get(const gpc_joint *joint, gpc_joint_point *point);
+void gpc_joint_mode_get(const gpc_joint *joint,
+                        gpc_joint_point *point); /* without room for S: at_mode */
 void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
                           gpc_joint_point *to);
 void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass);

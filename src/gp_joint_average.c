@@ -17,50 +17,6 @@
 #define TAU_LAST 2.6
 #define TAU_STEP 0.5
 
-gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
-                                const gpc_joint_pass *pass, double slope_sd, double *work,
-                                double *cov) {
-  const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
-  const size_t x = m + (joint->slope_free ? 1 : 0), size = x + e;
-  const gpc_memory *memory = joint->memory;
-  void *mark = memory->mark(memory->self);
-  double *a = gpc_get_doubles(memory, g * (m + 1)), *rho = gpc_get_doubles(memory, g);
-  double *ha = gpc_get_doubles(memory, g * (m + 1)), *xx = gpc_get_doubles(memory, x * x);
-  double *xe = gpc_get_doubles(memory, x * e), *q = cov;
-  gpc_basis basis = {.m = m,
-                     .inducing = point->at.inducing,
-                     .hyper = point->at.hyper,
-                     .chol = gpc_get_doubles(memory, m * m)};
-  gpc_status status = gpc_basis_factor(&basis);
-  if (status == GPC_OK) {
-    gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
-    memcpy(a + g * m, joint->nodes->z, g * sizeof(double));
-    gpc_symm(g, x, pass->hcc, a, ha);
-    gpc_gemm(1, 0, x, x, g, 1.0, a, ha, 0.0, xx);
-    gpc_gemm(1, 0, x, e, g, 1.0, a, pass->hce, 0.0, xe);
-    for (size_t j = 0; j < size; j++) {
-      for (size_t i = j; i < size; i++)
-        q[i + size * j] = i < x   ? xx[i + x * j]
-                          : j < x ? xe[j + x * (i - x)]
-                                  : pass->hee[i - x + e * (j - x)];
-      double sd = 1.0; /* of the prior */
-      if (j >= x)
-        sd =
-            point->tau[gpc_features_block(&joint->features, (j - x) % joint->features.r)];
-      else if (j == m)
-        sd = slope_sd;
-      q[j + size * j] += 1.0 / (sd * sd);
-    }
-    status = gpc_chol_large(size, q);
-  }
-  if (status == GPC_OK) {
-    gpc_lower_inverse(size, q, work);
-    gpc_inverse_from_lower(size, work, cov);
-  }
-  memory->release(memory->self, mark);
-  return status;
-}
-
 /* Who looks at points: passes in slots, each with its effects eliminated. */
 typedef struct {
   gpc_joint *joint;
@@ -79,7 +35,7 @@ typedef struct {
 static void get_slot(looking *t, int i) {
   if (t->there[i])
     return;
-  gpc_joint_point_get(t->joint, &t->at[i]);
+  gpc_joint_mode_get(t->joint, &t->at[i]);
   gpc_joint_pass_get(t->joint, &t->pass[i]);
   gpc_joint_reduced_get(t->joint, &t->reduced[i]);
   t->pass[i].pi = t->pi;
@@ -227,8 +183,7 @@ static double lay_knots(const gpc_joint *joint, const gpc_joint_point *best,
                         gpc_joint *knots, gpc_joint_point *point, gpc_roughness *rough) {
   knots->m = gpc_rough_knots(joint->m);
   knots->q = knots->m + joint->e;
-  memset(knots->rooms, 0, sizeof knots->rooms);
-  gpc_joint_point_get(knots, point);
+  gpc_joint_mode_get(knots, point);
   const double step = gpc_rough_move(&best->at, joint->memory, &point->at);
   memcpy(point->tau, best->tau, sizeof point->tau);
   memcpy(point->effect, best->effect, joint->e * sizeof(double));
@@ -260,7 +215,7 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
     how.rough = &rough;
     t.joint = &knots;
   } else {
-    gpc_joint_point_get(joint, &t.point);
+    gpc_joint_mode_get(joint, &t.point);
     gpc_joint_point_copy(joint, best, &t.point);
   }
   const size_t m = t.joint->m;

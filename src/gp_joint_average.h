@@ -14,13 +14,6 @@ typedef struct {
   void *poll_data;
 } gpc_joint_average_settings;
 
-/* Covariance [size x size] of (m, slope, e), eq. (33), size = m + 1 + e, or m + e where
- * the slope is held: the curvature of a pass at the hyperparameters of a point, with a
- * normal prior of the slope. work [size x size]. */
-gpc_status gpc_joint_covariance(const gpc_joint *joint, const gpc_joint_point *point,
-                                const gpc_joint_pass *pass, double slope_sd, double *work,
-                                double *cov);
-
 /* The mixture about the optimum `best`, whose components are found by Laplace's method,
  * eq. (44): the tilted bound, which the optimum has, is loose where a large sigma leaves much
  * open, and would make those components too narrow and too light. pi [n x k] is overwritten.

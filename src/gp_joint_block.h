@@ -12,6 +12,9 @@
 
 #define GPC_JOINT_BLOCK 64 /* rows worked on together */
 
+/* r or the next multiple of eight: loops over so many numbers have no rest. */
+static inline size_t gpc_joint_long(size_t r) { return (r + 7) / 8 * 8; }
+
 /* Tables of the point, and what a block of rows needs. packed = r (r + 1) / 2, pairs =
  * k (k + 1) / 2. */
 typedef struct {
@@ -26,6 +29,8 @@ typedef struct {
       *block; /* [e] coefficients of the features; [r x r] of a pair of classes */
   /* of the rows of a block: */
   double *x;       /* [r x rows] */
+  double *wide;    /* [gpc_joint_long(r) x rows] the same, and zeros */
+  double *share;   /* [k][rows] w pi */
   double *packed;  /* [packed x rows] x_i x_j */
   double *open;    /* [k x rows] Var(x'e_k) */
   double *cee;     /* [pairs x rows] */
@@ -41,12 +46,13 @@ typedef struct {
   /* of one row, by active class: */
   double *z, *work, *rho_row; /* [k] */
   double *f, *pi, *c;         /* [k], [k], [k x k] */
-  double *a, *s;              /* [m x k] U'a + s and s = U^-1 S_me x */
-  double *w12, *u12;          /* [12 x k] */
+  double *a, *s;     /* [2 m x k] (U'a + s, s) and (U'a + s, -s), s = U^-1 S_me x */
+  double *w12, *u12; /* [12 x k] */
   /* sums: */
   double *hpacked; /* [packed x pairs] for H_ee */
-  double *level;   /* [r x g x k] sum_n w pi_k x_n t_nk', t_nk the stencil of class k */
-  double *half;    /* [g x g] M, H_cc = ... - M - M' */
+  double *
+      level; /* [gpc_joint_long(r) x g x k] sum_n w pi_k x_n t_nk', t_nk the stencil of class k */
+  double *half; /* [g x g] M, H_cc = ... - M - M' */
 } gpc_joint_block;
 
 /* Room, the tables of the point, and sums of 0. chol: the factor U of S_mm. */

@@ -108,7 +108,7 @@ static gpc_status set_features(const gpc_joint_reduced *reduced, const gpc_param
     return status;
   gpc_basis_eval(&room->basis, g, joint->nodes->z, room->a, room->rho);
   memcpy(room->a + g * m, joint->nodes->z, g * sizeof(double));
-  gpc_symm(g, m + 1, reduced->g, room->a, room->ga);
+  gpc_gemm_large(0, 0, g, m + 1, g, 1.0, reduced->g, room->a, 0.0, room->ga);
   return GPC_OK;
 }
 

@@ -68,8 +68,9 @@ void gpc_joint_reduced_gradient(const gpc_joint_reduced *reduced,
                                 gpc_joint_reduced_room *room, const gpc_joint_point *to,
                                 double gradient[2]);
 
-/* cov [size x size] of (m, slope, e) at the hyperparameters of `at`, eq. (33): what
- * gpc_joint_covariance() computes. */
+/* cov [size x size] of (m, slope, e) at the hyperparameters of `at`, eq. (33), size = m + 1 +
+ * e, or m + e where the slope is held: the curvature of the pass, with a normal prior of the
+ * slope. */
 gpc_status gpc_joint_reduced_covariance(const gpc_joint_reduced *reduced, double slope_sd,
                                         const gpc_params *at,
                                         gpc_joint_reduced_room *room, double *cov);

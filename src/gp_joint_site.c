@@ -187,8 +187,7 @@ gpc_status gpc_joint_site_freeze(gpc_joint *joint, const gpc_joint_point *point,
   memcpy(b + p, pass->ge, e * sizeof(double));
   count_rows(joint, pass->pi, &c);
   for (size_t a = 0; a < k; a++)
-    for (size_t i = 0; i < p; i++)
-      gpc_powers_transpose(&joint->features, a, q, h + i + q * (p + a * c.r));
+    gpc_powers_transpose(&joint->features, a, p, 1, q, h + q * (p + a * c.r));
   if (joint->site)
     carry(joint, joint->site, &c);
   for (size_t j = 0; j < e; j++) /* both in the pass already */

@@ -35,6 +35,16 @@ gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint) {
   return t;
 }
 
+gpc_status gpc_joint_stepper_covariance(gpc_joint_stepper *t, const gpc_joint *joint,
+                                        const gpc_joint_pass *pass,
+                                        const gpc_joint_point *point, double slope_sd,
+                                        double *work, double *cov) {
+  const gpc_status status = gpc_joint_reduce(joint, pass, point, work, &t->reduced);
+  return status != GPC_OK ? status
+                          : gpc_joint_reduced_covariance(&t->reduced, slope_sd,
+                                                         &point->at, &t->room, cov);
+}
+
 size_t gpc_joint_dim(const gpc_joint *joint) {
   size_t dim = 2;
   for (int b = 0; b < GPC_BLOCKS; b++)

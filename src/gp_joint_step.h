@@ -42,6 +42,12 @@ typedef struct {
 typedef struct gpc_joint_stepper gpc_joint_stepper;
 gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint);
 
+/* gpc_joint_reduced_covariance() of a pass at a point, in the room of steps. work [e x e]. */
+gpc_status gpc_joint_stepper_covariance(gpc_joint_stepper *room, const gpc_joint *joint,
+                                        const gpc_joint_pass *pass,
+                                        const gpc_joint_point *point, double slope_sd,
+                                        double *work, double *cov);
+
 /* *value: J at the end, the quadratic term with the H of `pass` and mean_scale. */
 gpc_status gpc_joint_step_make(const gpc_joint_step *step, gpc_joint_stepper *room,
                                double *value);

@@ -1,6 +1,7 @@
 /* gp_mixture.c: see gp_mixture.h. */
 #include "gp_mixture.h"
 #include "linalg.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,7 +62,7 @@ typedef struct {
   gpc_posterior now;
   double top, total, sigma;   /* sigma: sum of weight sigma */
   double *origin, *mean, *at; /* [size] sums are about the first component's mean */
-  double *cov, *part;         /* [size x size] */
+  double *cov, *part;         /* [size x size]; [size x size + 2 m size + m m] */
   double *tt;                 /* [m x m] (L*^-1 L)' of a component */
   int points;
   const gpc_rough *rough;          /* the kernel that is walked over, or NULL */
@@ -123,15 +124,22 @@ static void transpose(size_t n, double *a) {
     }
 }
 
-/* mean [size] and cov of a posterior in the other basis; work [size x size]. */
-static void change_posterior(const gpc_posterior *from, const double *tt, double *mean,
-                             double *work, double *cov) {
+/* mean [size] of a posterior in the other basis; work [size]. */
+static void change_mean(const gpc_posterior *from, const double *tt, double *work,
+                        double *mean) {
   const size_t m = from->at.m, size = m + from->slopes + from->e;
   memcpy(work, from->at.q_mean, m * sizeof(double));
   if (from->slopes)
     work[m] = from->at.slope;
   memcpy(work + m + from->slopes, from->effect, from->e * sizeof(double));
   change(m, size, 1, tt, work, mean);
+}
+
+/* The same, and cov; work [size x size]. */
+static void change_posterior(const gpc_posterior *from, const double *tt, double *mean,
+                             double *work, double *cov) {
+  const size_t m = from->at.m, size = m + from->slopes + from->e;
+  change_mean(from, tt, work, mean);
   change(m, size, size, tt, from->cov, work);
   transpose(size, work);
   change(m, size, size, tt, work, cov);
@@ -146,19 +154,39 @@ static void get_room(const gpc_posterior *out, mixing *f) {
   f->origin = gpc_get_doubles(memory, size);
   f->mean = gpc_get_doubles(memory, size);
   f->at = gpc_get_doubles(memory, size);
-  f->cov = gpc_get_doubles(memory, size * size);
-  f->part = gpc_get_doubles(memory, 2 * size * size);
+  f->cov = out->cov; /* which is made of the sums when all are there */
+  f->part = gpc_get_doubles(memory, size * size + 2 * m * size + m * m);
   f->tt = gpc_get_doubles(memory, m * m);
   f->top = -INFINITY;
   memset(f->mean, 0, size * sizeof(double));
   memset(f->cov, 0, size * size * sizeof(double));
 }
 
-/* f->now added with weight exp(value). */
+/* The rows of m of f->now.cov in the basis of the result: f->part [m x size]. What the slope
+ * and the effects have among themselves stays as it is. */
+static void change_rows(mixing *f) {
+  const size_t m = f->now.at.m, size = m + f->now.slopes + f->now.e;
+  double *rows = f->part, *mine = rows + m * size, *half = mine + m * size;
+  for (size_t c = 0; c < size; c++)
+    memcpy(mine + m * c, f->now.cov + size * c, m * sizeof(double));
+  gpc_gemm_large(1, 0, m, size, m, 1.0, f->tt, mine, 0.0, rows);
+  memcpy(half, rows, m * m * sizeof(double));
+  gpc_gemm_large(0, 0, m, m, m, 1.0, half, f->tt, 0.0, rows);
+}
+
+/* sums [n] := rest sums + weight (x + d y). */
+GPC_FUSED static void add_column(size_t n, double rest, double weight, const double *x,
+                                 double d, const double *y, double *sums) {
+#pragma omp simd
+  for (size_t r = 0; r < n; r++)
+    sums[r] = rest * sums[r] + weight * (x[r] + d * y[r]);
+}
+
+/* f->now added with weight exp(value). Of the sums of covariances the rows of m are kept,
+ * and of the others the lower triangle. */
 static void add(mixing *f, double value) {
   const gpc_posterior *now = &f->now;
-  const size_t size = now->at.m + now->slopes + now->e;
-  double *cov = f->part + size * size;
+  const size_t m = now->at.m, size = m + now->slopes + now->e;
   if (value < f->top - COUNTS - GPC_MIXTURE_SLACK)
     return;
   f->point.inducing = now->at.inducing;
@@ -166,7 +194,8 @@ static void add(mixing *f, double value) {
   if (gpc_basis_factor(&f->point) != GPC_OK)
     return;
   set_change(&f->point, &f->basis, f->tt);
-  change_posterior(now, f->tt, f->at, f->part, cov);
+  change_mean(now, f->tt, f->part, f->at);
+  change_rows(f);
   if (!f->points)
     memcpy(f->origin, f->at, size * sizeof(double));
   double weight = 1.0, rest = 1.0;
@@ -180,11 +209,13 @@ static void add(mixing *f, double value) {
   f->sigma = rest * f->sigma + weight * sqrt(now->at.hyper.s2);
   for (size_t c = 0; c < size; c++)
     f->at[c] -= f->origin[c];
+  add_column(size, rest, weight, f->at, 0.0, f->at, f->mean);
   for (size_t c = 0; c < size; c++) {
-    f->mean[c] = rest * f->mean[c] + weight * f->at[c];
-    for (size_t r = 0; r < size; r++)
-      f->cov[r + size * c] = rest * f->cov[r + size * c] +
-                             weight * (cov[r + size * c] + f->at[r] * f->at[c]);
+    const double d = f->at[c], *own = now->cov + size * c;
+    double *sums = f->cov + size * c;
+    add_column(m, rest, weight, f->part + m * c, d, f->at, sums);
+    if (c >= m)
+      add_column(size - c, rest, weight, own + c, d, f->at + c, sums + c);
   }
   f->points++;
 }
@@ -318,9 +349,11 @@ static gpc_status finish(mixing *f, gpc_posterior *out) {
   for (size_t c = 0; c < size; c++)
     f->mean[c] /= f->total;
   for (size_t c = 0; c < size; c++)
-    for (size_t r = 0; r < size; r++)
-      f->now.cov[r + size * c] =
-          f->cov[r + size * c] / f->total - f->mean[r] * f->mean[c];
+    for (size_t r = c < m ? 0 : c; r < size; r++) {
+      const double sum = r >= m && c < m ? f->cov[c + size * r] : f->cov[r + size * c];
+      f->now.cov[r + size * c] = f->now.cov[c + size * r] =
+          sum / f->total - f->mean[r] * f->mean[c];
+    }
   for (size_t c = 0; c < size; c++)
     f->mean[c] += f->origin[c];
   memcpy(f->now.at.q_mean, f->mean, m * sizeof(double));

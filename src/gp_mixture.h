@@ -22,8 +22,9 @@ typedef struct {
   gpc_params at; /* hyper, slope, inducing, q_mean; q_cov: of m given the slope */
   size_t slopes, e;
   double *effect; /* [e] */
-  double *cov;    /* [size x size], size = m + slopes + e */
-  double value;   /* ELBO + log sd(slope) */
+  double *cov;  /* [size x size], size = m + slopes + e; of a component, of what is not m
+                     the lower triangle at least */
+  double value; /* ELBO + log sd(slope) */
 } gpc_posterior;
 
 gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,

@@ -13,28 +13,13 @@
 #define CG_STEPS 8
 #define MOST_HALVINGS 12
 #define LEAST_WORTH (-2.0) /* nats */
+#define FEW_SCORES 2000000
 
 typedef struct {
   gpc_offsets_pass pass;
-  double *old_b, *old_var;   /* [k] */
-  double *r, *d, *hd, *dots; /* of the conjugate gradients: [k] and [n] */
+  double *old_b, *old_var; /* [k] */
+  double *r, *d, *hd;      /* [k] of the conjugate gradients */
 } offsets;
-
-/* out := H v = diag(mass) v - sum_n w_n pi_n (pi_n'v). */
-static void product(offsets *o, const double *v, double *out) {
-  memset(o->dots, 0, o->pass.n * sizeof(double));
-  for (size_t j = 0; j < o->pass.k; j++) {
-    const double *pi = o->pass.pi + o->pass.n * j, x = v[j];
-#pragma omp simd
-    for (size_t i = 0; i < o->pass.n; i++)
-      o->dots[i] += x * pi[i];
-  }
-  for (size_t i = 0; i < o->pass.n; i++)
-    o->dots[i] *= gpc_gp_weight(o->pass.data, i);
-  for (size_t j = 0; j < o->pass.k; j++)
-    out[j] =
-        o->pass.mass[j] * v[j] - gpc_dot(o->pass.n, o->pass.pi + o->pass.n * j, o->dots);
-}
 
 /* b := the maximum of g'd - 1/2 d'H d - 1/2 b'b / tau^2, d = b - b0, by conjugate
  * gradients with the diagonal as preconditioner. */
@@ -49,7 +34,7 @@ static void solve_means(offsets *o, double tau) {
   const double enough = 1e-6 * (1.0 + rz);
   for (int step = 0; step < CG_STEPS && rz > enough; step++) {
     double along = 0.0, next = 0.0;
-    product(o, o->d, o->hd);
+    gpc_offsets_product(&o->pass, o->d, o->hd);
     for (size_t j = 0; j < o->pass.k; j++) {
       o->hd[j] += precision * o->d[j];
       along += o->d[j] * o->hd[j];
@@ -118,14 +103,13 @@ static double divergence(const offsets *o, double tau) {
 
 /* All that a fit needs beside a pass: from here on rows are kept. */
 static void begin(const gpc_memory *memory, offsets *o) {
-  const size_t n = o->pass.n, k = o->pass.k;
+  const size_t k = o->pass.k;
   gpc_offsets_pass_keep(memory, &o->pass);
   o->old_b = gpc_get_doubles(memory, k);
   o->old_var = gpc_get_doubles(memory, k);
   o->r = gpc_get_doubles(memory, k);
   o->d = gpc_get_doubles(memory, k);
   o->hd = gpc_get_doubles(memory, k);
-  o->dots = gpc_get_doubles(memory, n);
 }
 
 /* eq. (39): expected to be 0 without offsets, with standard deviation 1. */
@@ -177,7 +161,9 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->at = o.pass.b;
   result->g = o.pass.g;
   result->h = o.pass.h;
-  if (settings->least_score == -INFINITY) /* they are fitted whatever the test says */
+  /* they are fitted whatever the test says, or are so few that to keep them costs less than
+   * another pass */
+  if (settings->least_score == -INFINITY || o.pass.n * o.pass.k <= FEW_SCORES)
     begin(visitor->memory, &o);
   gpc_offsets_visit(&o.pass, 0);
   result->passes = 1;

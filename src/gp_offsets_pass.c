@@ -9,19 +9,18 @@
 #define ROWS GPC_OFFSETS_ROWS
 #define TILTS 2 /* steps of the fixed point from the last pass's: variances are small */
 
-/* Distance of columns of phi and pi, and the place of a row in them. */
-static size_t step_of(const gpc_offsets_pass *o) { return o->kept ? o->n : ROWS; }
-static size_t place_of(const gpc_offsets_pass *o, size_t row) {
-  return o->kept ? row : 0;
+/* Where the block that begins with a row is in phi and pi. */
+static size_t place_of(const gpc_offsets_pass *o, size_t first) {
+  return o->kept ? first * o->k : 0;
 }
 
 /* phi of `rows` rows, from the nodes of the visit. */
-GPC_WIDE static void read_rows(gpc_offsets_pass *o, size_t first, size_t rows) {
+GPC_FUSED static void read_rows(gpc_offsets_pass *o, size_t first, size_t rows) {
   const gpc_visit *v = o->from;
   double tau[ROWS], wts[GPC_STENCIL * ROWS];
   int node[ROWS];
   for (size_t j = 0; j < o->k; j++) {
-    double *phi = o->phi + place_of(o, first) + step_of(o) * j;
+    double *phi = o->phi + place_of(o, first) + ROWS * j;
     for (size_t i = 0; i < rows; i++)
       tau[i] = gpc_gp_score(o->data, first + i, j);
     gpc_line_coordinates(&v->nodes->line, rows, tau, tau);
@@ -59,35 +58,37 @@ gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *fro
 
 void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o) {
   o->kept = 1;
-  o->phi = gpc_get_doubles(memory, o->n * o->k);
-  o->pi = gpc_get_doubles(memory, o->n * o->k);
+  const size_t size = (o->n + ROWS - 1) / ROWS * ROWS * o->k;
+  o->phi = gpc_get_doubles(memory, size);
+  o->pi = gpc_get_doubles(memory, size);
   for (size_t first = 0; first < o->n; first += ROWS)
     read_rows(o, first, o->n - first < ROWS ? o->n - first : ROWS);
 }
 
 /* One softmax of phi + b + D / 2 over ROWS rows, given D through all = sum_j a_j^2 var_j
  * and pi = a of the step before; bound [rows] is its log sum. */
-GPC_WIDE static void tilt_rows(gpc_offsets_pass *o, size_t first, size_t rows,
-                               const double *all, int tilted, double *bound) {
+GPC_FUSED static void tilt_rows(gpc_offsets_pass *o, size_t first, size_t rows,
+                                const double *all, int tilted, double *bound) {
   double top[ROWS], sum[ROWS];
   for (size_t i = 0; i < rows; i++) {
     top[i] = -INFINITY;
     sum[i] = 0.0;
   }
   for (size_t j = 0; j < o->k; j++) {
-    const double *phi = o->phi + place_of(o, first) + step_of(o) * j;
-    double *pi = o->pi + place_of(o, first) + step_of(o) * j;
+    const double *phi = o->phi + place_of(o, first) + ROWS * j;
+    double *pi = o->pi + place_of(o, first) + ROWS * j;
     const double b = o->b[j], v = o->var[j];
 #pragma omp simd
     for (size_t i = 0; i < rows; i++) {
       const double d = tilted ? 0.5 * (v * (1.0 - 2.0 * pi[i]) + all[i]) : 0.0;
       pi[i] = phi[i] + b + d;
     }
+#pragma omp simd
     for (size_t i = 0; i < rows; i++)
       top[i] = pi[i] > top[i] ? pi[i] : top[i];
   }
   for (size_t j = 0; j < o->k; j++) {
-    double *pi = o->pi + place_of(o, first) + step_of(o) * j;
+    double *pi = o->pi + place_of(o, first) + ROWS * j;
 #pragma omp simd
     for (size_t i = 0; i < rows; i++) {
       pi[i] = gpc_exp_nonpos(pi[i] - top[i]);
@@ -99,17 +100,19 @@ GPC_WIDE static void tilt_rows(gpc_offsets_pass *o, size_t first, size_t rows,
     sum[i] = 1.0 / sum[i];
   }
   for (size_t j = 0; j < o->k; j++) {
-    double *pi = o->pi + place_of(o, first) + step_of(o) * j;
+    double *pi = o->pi + place_of(o, first) + ROWS * j;
 #pragma omp simd
     for (size_t i = 0; i < rows; i++)
       pi[i] *= sum[i];
   }
 }
 
-static void squares(const gpc_offsets_pass *o, size_t first, size_t rows, double *all) {
+GPC_FUSED static void squares(const gpc_offsets_pass *o, size_t first, size_t rows,
+                              double *all) {
   memset(all, 0, rows * sizeof(double));
   for (size_t j = 0; j < o->k; j++) {
-    const double *pi = o->pi + place_of(o, first) + step_of(o) * j, v = o->var[j];
+    const double *pi = o->pi + place_of(o, first) + ROWS * j, v = o->var[j];
+#pragma omp simd
     for (size_t i = 0; i < rows; i++)
       all[i] += v * pi[i] * pi[i];
   }
@@ -124,6 +127,48 @@ static void add_site(gpc_offsets_pass *o) {
     o->g[j] += site->g[j] - h * d;
     o->h[j] += h;
     o->mass[j] += h;
+  }
+}
+
+/* What a block adds to g, mass and h, by class. w [rows]. */
+GPC_FUSED static void add_sums(gpc_offsets_pass *o, size_t first, size_t rows,
+                               const double *w) {
+  for (size_t j = 0; j < o->k; j++) {
+    const double *pi = o->pi + place_of(o, first) + ROWS * j;
+    double mass = 0.0, spread = 0.0;
+#pragma omp simd reduction(+ : mass, spread)
+    for (size_t i = 0; i < rows; i++) {
+      mass += w[i] * pi[i];
+      spread += w[i] * pi[i] * (1.0 - pi[i]);
+    }
+    o->g[j] -= mass;
+    o->mass[j] += mass;
+    o->h[j] += spread;
+  }
+}
+
+/* Block by block: pi of one fits the cache. */
+GPC_FUSED void gpc_offsets_product(const gpc_offsets_pass *o, const double *v,
+                                   double *out) {
+  for (size_t j = 0; j < o->k; j++)
+    out[j] = o->mass[j] * v[j];
+  for (size_t first = 0; first < o->n; first += ROWS) {
+    const size_t rows = o->n - first < ROWS ? o->n - first : ROWS;
+    const double *pi = o->pi + place_of(o, first);
+    double dots[ROWS] = {0};
+    for (size_t j = 0; j < o->k; j++)
+#pragma omp simd
+      for (size_t i = 0; i < rows; i++)
+        dots[i] += v[j] * pi[i + ROWS * j];
+    for (size_t i = 0; i < rows; i++)
+      dots[i] *= gpc_gp_weight(o->data, first + i);
+    for (size_t j = 0; j < o->k; j++) {
+      double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+      for (size_t i = 0; i < rows; i++)
+        sum += pi[i + ROWS * j] * dots[i];
+      out[j] -= sum;
+    }
   }
 }
 
@@ -147,21 +192,11 @@ void gpc_offsets_visit(gpc_offsets_pass *o, int tilted) {
     for (size_t i = 0; i < rows; i++) {
       const size_t label = (size_t)data->label[first + i] - 1;
       w[i] = gpc_gp_weight(data, first + i);
-      o->fit += w[i] * (o->phi[place_of(o, first) + i + step_of(o) * label] +
-                        o->b[label] - bound[i]);
+      o->fit +=
+          w[i] * (o->phi[place_of(o, first) + i + ROWS * label] + o->b[label] - bound[i]);
       o->g[label] += w[i];
     }
-    for (size_t j = 0; j < o->k; j++) {
-      const double *pi = o->pi + place_of(o, first) + step_of(o) * j;
-      double mass = 0.0, spread = 0.0;
-      for (size_t i = 0; i < rows; i++) {
-        mass += w[i] * pi[i];
-        spread += w[i] * pi[i] * (1.0 - pi[i]);
-      }
-      o->g[j] -= mass;
-      o->mass[j] += mass;
-      o->h[j] += spread;
-    }
+    add_sums(o, first, rows, w);
   }
   if (o->site)
     add_site(o);

@@ -14,7 +14,7 @@ typedef struct {
   const gpc_offsets_site *site;
   size_t n, k;
   int kept;             /* phi and pi of all rows are kept; otherwise of the last few */
-  double *phi;          /* [n x k], or [GPC_OFFSETS_ROWS x k] */
+  double *phi;          /* [GPC_OFFSETS_ROWS x k] of every block, or of the last */
   double *pi;           /* the same, of the last pass */
   double *b, *var;      /* [k] offsets and their variances */
   double *g, *h, *mass; /* [k] gradient; sum w pi (1 - pi); sum w pi */
@@ -31,5 +31,8 @@ void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o);
 /* One pass: pi, fit, g, h and mass at b and var. tilted: with the variances, from the pi
  * of the last pass, which must have been kept. */
 void gpc_offsets_visit(gpc_offsets_pass *o, int tilted);
+
+/* out [k] := H v = diag(mass) v - sum_n w_n pi_n (pi_n'v), with the pi that were kept. */
+void gpc_offsets_product(const gpc_offsets_pass *o, const double *v, double *out);
 
 #endif

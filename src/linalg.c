@@ -103,8 +103,15 @@ gpc_status gpc_eigen(size_t m, double *a, double *value, double *work) {
   return GPC_OK;
 }
 
+#define SQUARE 16 /* columns and rows that stay in the cache while they are turned */
+
 void gpc_symmetrise(size_t m, double *a) {
-  for (size_t j = 0; j < m; j++)
-    for (size_t i = j + 1; i < m; i++)
-      a[j + m * i] = a[i + m * j];
+  for (size_t first = 0; first < m; first += SQUARE)
+    for (size_t low = first; low < m; low += SQUARE) {
+      const size_t end = first + SQUARE < m ? first + SQUARE : m;
+      const size_t high = low + SQUARE < m ? low + SQUARE : m;
+      for (size_t i = low; i < high; i++)
+        for (size_t j = first; j < end && j < i; j++)
+          a[j + m * i] = a[i + m * j];
+    }
 }

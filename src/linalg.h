@@ -53,6 +53,9 @@ void gpc_gemm(int ta, int tb, size_t n, size_t k, size_t m, double alpha, const 
 void gpc_gemm_large(int ta, int tb, size_t n, size_t k, size_t m, double alpha,
                     const double *a, const double *b, double beta, double *c);
 
+/* c [n x n] += alpha a a', a [n x m]: its lower triangle, at least. */
+void gpc_syrk_large(size_t n, size_t m, double alpha, const double *a, double *c);
+
 /* c [n x n] := a'b, a and b [m x n], where the product is known to be symmetric. */
 void gpc_gram(size_t n, size_t m, const double *a, const double *b, double *c);
 

@@ -25,9 +25,9 @@ GPC_WIDE static gpc_status factor_panel(size_t n, size_t j, size_t count, double
   return GPC_OK;
 }
 
-#define PANEL 32      /* columns that are worked on together, a multiple of 4 ... */
-#define WIDE_PANEL 64 /* ... (by tiles), ... */
-#define CHUNK 64      /* ... and rows: what is read again and again stays in the cache */
+#define PANEL 32       /* columns that are worked on together, a multiple of 4 ... */
+#define WIDE_PANEL 128 /* ... (by tiles), ... */
+#define CHUNK 64       /* ... and rows: what is read again and again stays in the cache */
 
 /* The lower triangle of the square of rows and columns t .. t + 4, less the columns p .. q
  * of the factor times their own rows. */
@@ -112,7 +112,13 @@ GPC_WIDE static void inverse_column(size_t n, const double *chol, size_t c, doub
  * times the rows there, which are done; c, end and p are multiples of 4. */
 static void take_rows_off(size_t n, const double *chol, size_t c, size_t end, size_t p,
                           size_t count, double *inv) {
-  for (size_t low = p + count; low < n; low += CHUNK) {
+  const size_t below = p + count;
+  if (gpc_tiles_pay(n - below, end - c, count)) {
+    gpc_tiles_add(0, 0, 0, n - below, end - c, count, -1.0, chol + below + n * p, n,
+                  inv + p + n * c, n, inv + below + n * c, n);
+    return;
+  }
+  for (size_t low = below; low < n; low += CHUNK) {
     const size_t rows = n - low < CHUNK ? n - low : CHUNK;
     gpc_add_block(rows, end - c, count, -1.0, chol + low + n * p, n, inv + p + n * c, 1,
                   n, inv + low + n * c, n);
@@ -120,13 +126,13 @@ static void take_rows_off(size_t n, const double *chol, size_t c, size_t end, si
 }
 
 void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
-  const size_t whole = n - n % 4;
+  const size_t whole = n - n % 4, wide = gpc_tiles_pay(n, n, PANEL) ? WIDE_PANEL : PANEL;
   for (size_t i = 0; i < n * n; i++)
     inv[i] = 0.0;
   for (size_t i = 0; i < n; i++)
     inv[i + n * i] = 1.0;
-  for (size_t c = 0; c < whole; c += PANEL) {
-    const size_t end = c + PANEL < whole ? c + PANEL : whole;
+  for (size_t c = 0; c < whole; c += wide) {
+    const size_t end = c + wide < whole ? c + wide : whole;
     for (size_t p = c; p < n; p += PANEL) {
       const size_t q = p + PANEL < n ? p + PANEL : n;
       for (size_t t = c; t < end; t += 4)

@@ -123,9 +123,18 @@ void gpc_gemm_large(int ta, int tb, size_t n, size_t k, size_t m, double alpha,
     gpc_gemm(ta, tb, n, k, m, alpha, a, b, beta, c);
     return;
   }
-  for (size_t i = 0; i < n * k && beta != 1.0; i++)
-    c[i] = beta == 0.0 ? 0.0 : beta * c[i];
+  if (beta == 0.0)
+    memset(c, 0, n * k * sizeof(double));
+  else if (beta != 1.0)
+    scale_column(n * k, beta, c);
   gpc_tiles_add(ta, tb, 0, n, k, m, alpha, a, ta ? m : n, b, tb ? k : m, c, n);
+}
+
+void gpc_syrk_large(size_t n, size_t m, double alpha, const double *a, double *c) {
+  if (gpc_tiles_pay(n, n, m))
+    gpc_tiles_add(0, 1, 1, n, n, m, alpha, a, n, a, n, c, n);
+  else
+    gpc_gemm(0, 1, n, n, m, alpha, a, a, 1.0, c);
 }
 
 void gpc_symm(size_t n, size_t k, const double *a, const double *b, double *c) {

@@ -3,6 +3,7 @@
 #include "r_gp_effects.h"
 #include "gp_joint_brief.h"
 #include "gp_offsets.h"
+#include "scan.h"
 #include "select.h"
 
 #include <math.h>
@@ -95,6 +96,52 @@ SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads) {
   return status == GPC_OK ? out : R_NilValue;
 }
 
+/* Rows first .. first + count of the data, copied to z [count x k] and, where there are any,
+ * shift [count]. */
+static gpc_gp_data some_rows(const gpc_gp_data *data, size_t first, size_t count,
+                             double *z, double *shift) {
+  gpc_gp_data part = *data;
+  for (size_t j = 0; j < data->k; j++)
+    memcpy(z + count * j, data->z + first + data->n * j, count * sizeof(double));
+  if (data->shift)
+    memcpy(shift, data->shift + first, count * sizeof(double));
+  part.n = count;
+  part.z = z;
+  part.shift = data->shift ? shift : NULL;
+  return part;
+}
+
+#define TOP_DOUBLES 65536 /* of probabilities at a time, or ... */
+#define TOP_PARTS 8       /* ... so many parts of the rows */
+
+/* The most likely class of every row at the map's mean, without the memory that the
+ * probabilities of all rows would take. */
+SEXP r_effects_top(SEXP fit, SEXP at, SEXP threads) {
+  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 1);
+  const size_t n = data.n, k = data.k;
+  size_t rows = TOP_DOUBLES / k > n / TOP_PARTS ? TOP_DOUBLES / k : n / TOP_PARTS + 1;
+  rows = rows < 1 ? 1 : rows < n ? rows : n;
+  SEXP out = PROTECT(Rf_allocVector(INTSXP, (R_xlen_t)n));
+  double *z = r_work(rows * k), *shift = r_work(rows), *p = r_work(rows * k);
+  double *part = r_work(4 * gpc_block_count(rows, k));
+  gpc_scan_range range;
+  for (size_t first = 0; first < n; first += rows) {
+    const size_t count = n - first < rows ? n - first : rows;
+    const void *mark = vmaxget();
+    const gpc_gp_data some = some_rows(&data, first, count, z, shift);
+    if (gpc_joint_predict(&some, &joint, GPC_APPROX_MEAN, &r_memory, r_poll, NULL, p) !=
+        GPC_OK) {
+      UNPROTECT(1);
+      return R_NilValue;
+    }
+    vmaxset(mark);
+    gpc_scan_rows(count, k, p, 1, NULL, INTEGER(out) + first, NULL, NULL, part, &range);
+  }
+  UNPROTECT(1);
+  return out;
+}
+
 /* Posterior mean and variance of the latent values: list of matrices [n x k]. */
 SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
@@ -148,14 +195,7 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
   for (size_t first = 0; first < n; first += rows) {
     const size_t count = n - first < rows ? n - first : rows;
     const void *mark = vmaxget();
-    gpc_gp_data part = data;
-    for (size_t j = 0; j < k; j++)
-      memcpy(z + count * j, data.z + first + n * j, count * sizeof(double));
-    if (shift)
-      memcpy(shift, data.shift + first, count * sizeof(double));
-    part.n = count;
-    part.z = z;
-    part.shift = shift;
+    const gpc_gp_data part = some_rows(&data, first, count, z, shift);
     if (gpc_joint_draws(&part, &joint, pairs, x, e, &r_memory, r_poll, NULL, NULL, all) !=
         GPC_OK) {
       UNPROTECT(1);

@@ -1,20 +1,24 @@
 /* tilt.c: see tilt.h. */
 #include "tilt.h"
+#include "fastexp.h"
+#include "simd.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MOST_STEPS 200
-#define CLOSE 1e-9 /* of pi: the bound is then off by its square */
+#define CLOSE 1e-7 /* of pi: the bound is then off by its square */
 #define SMALL_SPREAD 0.2
 
-double gpc_tilt(size_t k, const double *phi, const double *c, double *work, double *pi) {
+GPC_FUSED double gpc_tilt(size_t k, const double *phi, const double *c, double *work,
+                          double *pi) {
   double bound = 0.0;
   for (int step = 0; step < MOST_STEPS; step++) {
     double all = 0.0, spread = 0.0, top = -INFINITY, sum = 0.0, move = 0.0;
     memset(work, 0, k * sizeof(double));
     for (size_t j = 0; j < k; j++) { /* C a */
       const double *column = c + j * k, a = pi[j];
+#pragma omp simd
       for (size_t i = 0; i < k; i++)
         work[i] += column[i] * a;
     }
@@ -26,11 +30,13 @@ double gpc_tilt(size_t k, const double *phi, const double *c, double *work, doub
       work[i] = phi[i] + 0.5 * d;
       top = fmax(top, work[i]);
     }
+#pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < k; i++)
-      sum += work[i] = exp(work[i] - top);
+      sum += work[i] = gpc_exp_nonpos(work[i] - top);
     bound = top + log(sum);
+    const double share = 1.0 / sum;
     for (size_t i = 0; i < k; i++) {
-      work[i] /= sum;
+      work[i] *= share;
       move = fmax(move, fabs(work[i] - pi[i]));
     }
     if (move < CLOSE) {

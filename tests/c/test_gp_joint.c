@@ -50,7 +50,7 @@ static void test_features(void) {
   for (size_t k = 0; k < 4; k++) { /* a power of 1 is log p of its class */
     double c[8] = {0};
     c[7] = 1.0;
-    gpc_powers_apply(&f, k, 1, c);
+    gpc_powers_apply(&f, k, 1, 1, 1, c);
     sum = 0.0;
     for (int i = 0; i < 8; i++)
       sum += c[i] * x[i];
@@ -488,6 +488,52 @@ static void test_fixed_point(void) {
   cmemory_end();
 }
 
+/* Covariance [size x size] of (m, slope, e) from the whole matrix, of which nothing is
+ * eliminated. work [size x size]. */
+static gpc_status covariance_at_once(const gpc_joint *joint, const gpc_joint_point *point,
+                                     const gpc_joint_pass *pass, double slope_sd,
+                                     double *work, double *cov) {
+  const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
+  const size_t x = m + (joint->slope_free ? 1 : 0), size = x + e;
+  const gpc_memory *memory = joint->memory;
+  void *mark = memory->mark(memory->self);
+  double *a = gpc_get_doubles(memory, g * (m + 1)), *rho = gpc_get_doubles(memory, g);
+  double *ha = gpc_get_doubles(memory, g * (m + 1)), *xx = gpc_get_doubles(memory, x * x);
+  double *xe = gpc_get_doubles(memory, x * e), *q = cov;
+  gpc_basis basis = {.m = m,
+                     .inducing = point->at.inducing,
+                     .hyper = point->at.hyper,
+                     .chol = gpc_get_doubles(memory, m * m)};
+  gpc_status status = gpc_basis_factor(&basis);
+  if (status == GPC_OK) {
+    gpc_basis_eval(&basis, g, joint->nodes->z, a, rho);
+    memcpy(a + g * m, joint->nodes->z, g * sizeof(double));
+    gpc_gemm_large(0, 0, g, x, g, 1.0, pass->hcc, a, 0.0, ha);
+    gpc_gemm_large(1, 0, x, x, g, 1.0, a, ha, 0.0, xx);
+    gpc_gemm_large(1, 0, x, e, g, 1.0, a, pass->hce, 0.0, xe);
+    for (size_t j = 0; j < size; j++) {
+      for (size_t i = j; i < size; i++)
+        q[i + size * j] = i < x   ? xx[i + x * j]
+                          : j < x ? xe[j + x * (i - x)]
+                                  : pass->hee[i - x + e * (j - x)];
+      double sd = 1.0; /* of the prior */
+      if (j >= x)
+        sd =
+            point->tau[gpc_features_block(&joint->features, (j - x) % joint->features.r)];
+      else if (j == m)
+        sd = slope_sd;
+      q[j + size * j] += 1.0 / (sd * sd);
+    }
+    status = gpc_chol_large(size, q);
+  }
+  if (status == GPC_OK) {
+    gpc_lower_inverse(size, q, work);
+    gpc_inverse_from_lower(size, work, cov);
+  }
+  memory->release(memory->self, mark);
+  return status;
+}
+
 /* The surrogate with the effects eliminated is the surrogate. */
 static void test_reduced(void) {
   for (size_t k = 2; k <= 4; k++) {
@@ -530,9 +576,16 @@ static void test_reduced(void) {
     for (size_t i = 0; i < q * q; i++)
       CHECK_NEAR(other.cov[i], to.cov[i], 1e-9);
     double *full = got(size * size), *brief = got(size * size);
-    CHECK(gpc_joint_covariance(&p->joint, &to, &p->pass, 0.7, got(size * size), full) ==
+    CHECK(covariance_at_once(&p->joint, &to, &p->pass, 0.7, got(size * size), full) ==
           GPC_OK);
     CHECK(gpc_joint_reduced_covariance(&reduced, 0.7, &to.at, &room, brief) == GPC_OK);
+    for (size_t i = 0; i < size * size; i++)
+      CHECK_NEAR(brief[i], full[i], 1e-9);
+    gpc_joint_stepper *stepper = gpc_joint_stepper_get(&p->joint);
+    memcpy(to.tau, p->point.tau, sizeof to.tau);
+    memset(brief, 0, size * size * sizeof(double));
+    CHECK(gpc_joint_stepper_covariance(stepper, &p->joint, &p->pass, &to, 0.7, got(e * e),
+                                       brief) == GPC_OK);
     for (size_t i = 0; i < size * size; i++)
       CHECK_NEAR(brief[i], full[i], 1e-9);
     cmemory_end();
@@ -700,7 +753,7 @@ static void test_step(void) {
 
 /* Factors and inverses of matrices of several panels, and of sizes that no panel divides. */
 static void test_blocks(void) {
-  const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130};
+  const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130, 270};
   for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++) {
     const size_t n = sizes[t];
     double *a = got(n * n), *l = got(n * n), *inv = got(n * n), *s = got(n * n);
@@ -730,6 +783,32 @@ static void test_blocks(void) {
     CHECK(off < 1e-11);
     a[n * n - 1] = -1.0; /* and what is not positive definite is told */
     CHECK(gpc_chol_large(n, a) == GPC_NOT_PD);
+  }
+  cmemory_end();
+}
+
+/* A matrix times its own transpose, of which the lower triangle counts; and the other made
+ * of that. */
+static void test_squares(void) {
+  const size_t sizes[][2] = {{3, 5}, {16, 17}, {37, 40}, {78, 64}};
+  for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++) {
+    const size_t n = sizes[t][0], m = sizes[t][1];
+    double *a = got(n * m), *c = got(n * n), *old = got(n * n), worst = 0.0;
+    for (size_t i = 0; i < n * m; i++)
+      a[i] = normal();
+    for (size_t i = 0; i < n * n; i++)
+      c[i] = old[i] = normal();
+    gpc_syrk_large(n, m, -0.6, a, c);
+    gpc_symmetrise(n, c);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double sum = old[i + n * j];
+        for (size_t p = 0; p < m; p++)
+          sum -= 0.6 * a[i + n * p] * a[j + n * p];
+        worst = fmax(worst, fabs(c[i + n * j] - sum));
+        worst = fmax(worst, fabs(c[j + n * i] - sum));
+      }
+    CHECK(worst < 1e-12);
   }
   cmemory_end();
 }
@@ -781,6 +860,7 @@ int main(void) {
   test_mode();
   test_surrogate();
   test_fixed_point();
+  test_squares();
   test_tiles();
   return CTEST_END();
 }

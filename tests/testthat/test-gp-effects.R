@@ -343,3 +343,13 @@ test_that("a row may be one that the calibration rows say nothing of: eq. (38a)"
   expect_gt(min(gone[1, -2, "estimate"], gone[2, 3:4, "estimate"]), share / 4)
   expect_equal(unname(rowSums(gone[, , "estimate"])), c(1, 1), tolerance = 1e-12)
 })
+
+test_that("rows that change their class are counted by the map's mean, in parts of many rows as well", {
+  now <- max.col(predict(three$fit, three$scores, approx = "mean"), "first")
+  expect_gt(three$fit$changed, 0)
+  expect_equal(three$fit$changed, sum(now != max.col(three$scores, "first")))
+  rows <- rep_len(1:400, 30001) # more than are looked at together
+  at <- list(z = three$scores[rows, ], floor = -Inf, shift = NULL)
+  at <- c(at[1:2], .Call(gpcalib:::C_gp_centre, at[1:2], TRUE, c(-Inf, Inf), 1L))
+  expect_equal(.Call(gpcalib:::C_effects_top, three$fit, at, 1L), now[rows])
+})

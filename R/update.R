@@ -15,7 +15,8 @@
 #'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
 #' * [calib_gp()]: with up to 26 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
 #'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros are
-#'   estimated again. Beyond 2000 rows (by their effective number, with weights and forgetting), with more classes or without class effects,
+#'   estimated again. The fit of the shared map starts from the last one until the number of rows has doubled, so that an update takes less time than a fit of all
+#'   rows. Beyond 2000 rows (by their effective number, with weights and forgetting), with more classes or without class effects,
 #'   the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
 #'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary
 #'   begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or

@@ -78,14 +78,16 @@ gp_keep_rows <- function(data, fit, spec, given) {
 
 #' Rows merged to at most so many
 #'
-#' Only those with the same label and the same highest score are, so that accuracy stays. A merged row has its zeros at the floor that the fit
-#' has now; others keep theirs.
+#' Only those with the same label and the same highest score are, so that accuracy stays, and with zeros at the same places, unless there are
+#' too many patterns of them. A later floor is chosen anew, and rows that had been raised to an earlier one would mislead: where
+#' all scores lie below the floor that the fit has now their own mean is kept, which is below it as well, and a zero if all are zeros.
 #' @noRd
 merge_rows <- function(rows, data, fit, most) {
   z <- rows$z
+  zero <- z == -Inf
   if (!is.null(fit$floor)) z <- pmax(z, log(fit$floor) + if (data$input == "logits") log(rowSums(exp(z))) else 0)
   latent <- merge_scale(z, data, fit)
-  cell <- rows$labels + length(data$classes) * (data$scan$arg - 1L)
+  cell <- zero_cells(rows$labels + length(data$classes) * (data$scan$arg - 1L), zero, most)
   group <- .Call(C_merge_rows, t(latent), cell, rows$labels, rows$weights, as.integer(most))
   first <- !duplicated(group)
   sums <- rowsum(cbind(rows$weights * z, rows$weights, rows$counts), group)
@@ -94,7 +96,26 @@ merge_rows <- function(rows, data, fit, most) {
   merged <- tabulate(group, length(weights)) > 1
   out <- rows$z[first, , drop = FALSE]
   out[merged, ] <- sums[merged, classes] / weights[merged]
+  own <- rows$z
+  if (any(own < z)) {
+    below <- rowsum(1 - (own < z), group) == 0 & merged
+    means <- rowsum(rows$weights * replace(own, zero, 0), group) / weights # of no use beside zeros
+    some <- rowsum(0 + zero, group)
+    out[below & some == 0] <- means[below & some == 0]
+    out[below & some == tabulate(group)] <- -Inf
+  }
   list(z = unname(out), labels = rows$labels[first], weights = weights, counts = unname(sums[, ncol(z) + 2]))
+}
+
+cells_per_row <- 0.25 # more patterns of zeros than that would leave little to merge
+
+#' Cells [n] by the pattern of zeros as well, unless these are too many
+#' @noRd
+zero_cells <- function(cell, zero, most) {
+  if (!any(zero)) return(cell)
+  words <- do.call(paste, c(list(cell), lapply(seq_len(ncol(zero)), function(j) as.integer(zero[, j]))))
+  each <- match(words, unique(words))
+  if (max(each) <= max(cells_per_row * most, length(unique(cell)))) each else cell
 }
 
 #' Where rows are near each other: by the probabilities of the fit. Of two classes by temperature scaling: their map may bend back, and what it gives the same

@@ -130,7 +130,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
   held <- function(name, otherwise = NA_real_) {
     if (name %in% names(spec$hyper)) spec$hyper[[name]] else otherwise
   }
-  inducing <- if (!is.null(spec$inducing)) spec$inducing else if (is.null(spec$begin)) 0L else length(spec$begin$inducing)
+  inducing <- if (is.null(spec$inducing)) 0L else spec$inducing
   list(
     log_mean = mean == "log", diag = spec$covariance == "diag", center = center,
     floors = if (mean == "log") floors else log(floors), floor_prior = floor_prior(floors, spec),

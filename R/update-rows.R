@@ -7,20 +7,25 @@ most_rows <- 2000 # by bench/stream.R: a quadratic about fits of so many rows is
 kept_rows <- c(300L, 1000L, 1400L) # by the same: merged to so many (two classes, up to four, more), rows serve as well as before
 most_merged <- c(10, 5) # rows for each that is kept, likewise: means of more come to look surer than the rows were, fit after fit
 forgotten <- 1e-9 # of the largest weight: such rows go
-summary_classes <- 26L # with more a row takes too much room, and a quadratic serves
+summary_classes <- 26L # with more, rows of the same label and highest score are few and unlike each other: they are not merged, ...
+kept_scores <- 40000 # ... and frozen when they have more scores in all; 80 kB
+least_kept <- 200L # with fewer rows a quadratic about their fit is no better than about earlier ones
 
 #' How many rows an object may keep, merged ones counted once
 #' @param tried whether there may be effects of the classes: without them a quadratic serves.
 #' @noRd
 buffer_rows <- function(buffer, classes, tried) {
   if (!is.null(buffer)) return(buffer)
-  if (!tried || classes > summary_classes) 0L else kept_rows[1 + (classes > 2) + (classes > 4)]
+  if (!tried) return(0L)
+  if (classes <= summary_classes) return(kept_rows[1 + (classes > 2) + (classes > 4)])
+  kept <- min(as.integer(kept_scores %/% classes), kept_rows[3])
+  if (kept < least_kept) 0L else kept
 }
 
 #' How many rows they may stand for; more are frozen
 #' @noRd
 summed_rows <- function(kept, effects, classes) {
-  most <- most_merged[1 + (classes > 2)] * kept
+  most <- if (classes > summary_classes) kept else most_merged[1 + (classes > 2)] * kept
   if (effects > most_effects) most else min(most, most_rows)
 }
 

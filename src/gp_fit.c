@@ -265,7 +265,9 @@ static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                       const gpc_memory *memory, gpc_poll poll, void *poll_data,
                       gpc_progress *progress, gpc_fit_result *result) {
-  const size_t m = settings->m ? settings->m : FIRST_INDUCING;
+  const size_t m = settings->m       ? settings->m
+                   : settings->begin ? settings->begin->m
+                                     : FIRST_INDUCING;
   gpc_ruler ruler;
   gpc_visitor visitor;
   gpc_optimiser optimiser;

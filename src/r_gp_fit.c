@@ -81,8 +81,6 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
       Rf_error("internal error: a site of other effects");
   }
   s.begin = r_begin(r_element_or_null(list, "begin"));
-  if (s.begin && s.m != s.begin->m)
-    Rf_error("internal error: a fit begins with other inducing inputs");
   s.integrate = flag(list, "integrate");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");

@@ -305,12 +305,13 @@ test_that("how many rows are kept is known, and can be none", {
   all <- rows_gp(d$scores, d$labels, control = gp_control(buffer = 300))$stream$rows
   expect_identical(all$n, 300L)
   expect_null(all$counts)
-  expect_identical(vapply(c(2, 3, 4, 5, 26, 27), buffer_rows, 0L, buffer = NULL, tried = TRUE), c(300L, 1000L, 1000L, 1400L, 1400L, 0L))
+  expect_identical(vapply(c(2, 3, 4, 5, 26, 27, 100, 200, 201), buffer_rows, 0L, buffer = NULL, tried = TRUE), c(300L, 1000L, 1000L, 1400L, 1400L, 1400L, 400L, 200L, 0L))
   expect_identical(buffer_rows(NULL, 3, FALSE), 0L)
   expect_equal(summed_rows(300, 4, 2), 2000)
   expect_equal(summed_rows(1400, 190, 10), 2000)
   expect_equal(summed_rows(1400, 676, 26), 7000)
   expect_equal(summed_rows(80, 27, 3), 400)
+  expect_equal(summed_rows(400, 0, 100), 400) # not merged
   expect_error(gp_control(buffer = -1), "buffer", class = "gpcalib_error_input")
   # logits that single precision cannot hold are frozen at once
   far <- rows_gp(cbind(c(1e35, 0, 1e35, 0), 0), c(1, 2, 1, 1), center = FALSE, class_effects = "none")
@@ -319,6 +320,24 @@ test_that("how many rows are kept is known, and can be none", {
   data <- list(scores = matrix(0, 4, 2), weights = c(1, 1, 2, 4), counts = c(1, 1, 2, 4))
   expect_equal(effective_count(data), 8)
   expect_equal(effective_count(list(scores = matrix(0, 3, 2), weights = c(1, 1, 2))), 16 / 6)
+})
+
+test_that("rows of many classes are kept as they are, and frozen when there are more", {
+  d <- with_seed(77, mixed_data(1700, 30))
+  fit <- rows_gp(d$scores[1:1200, ], d$labels[1:1200], control = gp_control())
+  expect_identical(fit$stream$rows$n, 1200L)
+  fit <- more(fit, d$scores[1201:1300, ], d$labels[1201:1300])
+  expect_null(fit$stream$rows$counts)
+  expect_null(fit$stream$knots)
+  whole <- rows_gp(d$scores[1:1300, ], d$labels[1:1300])
+  expect_equal(predict(fit, d$scores), predict(whole, d$scores), tolerance = 1e-3)
+  fit <- more(fit, d$scores[1301:1400, ], d$labels[1301:1400]) # more than 40000 / 30
+  expect_null(fit$stream$rows)
+  expect_false(is.null(fit$stream$knots))
+  fit <- more(fit, d$scores[1401:1700, ], d$labels[1401:1700])
+  expect_identical(fit$stream$rows$n, 300L)
+  whole <- rows_gp(d$scores, d$labels)
+  expect_lt(mean(abs(predict(fit, d$scores) - predict(whole, d$scores))) * 15, 0.005)
 })
 
 test_that("quadratics of older versions, which had no rows beside them, go on", {

@@ -77,7 +77,6 @@ fewer_inducing <- function(fit, fit_with, spec) {
   few <- fit_with(spec)
   best <- if (few$status == "ok" && few$elbo > fit$elbo - fewer_tol) few else fit
   best$passes <- fit$passes + few$passes
-  best$alone <- fit$alone
   best
 }
 

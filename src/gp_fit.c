@@ -262,12 +262,24 @@ static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
   return gpc_site_freeze(o->visitor, &o->here, p, z, psi, b, v, w);
 }
 
+/* How many inducing inputs to begin with: those of the earlier fit, or fewer where its
+ * lengthscale no longer needs them; double_inducing() adds to them. */
+static size_t first_inducing(const gpc_fit_settings *s) {
+  const gpc_params *begin = s->begin;
+  if (s->m || !begin)
+    return s->m ? s->m : FIRST_INDUCING;
+  size_t m = begin->m;
+  const double width = begin->inducing[m - 1] - begin->inducing[0];
+  while (m > FIRST_INDUCING && m % 2 == 0 &&
+         begin->hyper.l > SHORT * width / ((double)m / 2.0 - 1.0))
+    m /= 2;
+  return m;
+}
+
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                       const gpc_memory *memory, gpc_poll poll, void *poll_data,
                       gpc_progress *progress, gpc_fit_result *result) {
-  const size_t m = settings->m       ? settings->m
-                   : settings->begin ? settings->begin->m
-                                     : FIRST_INDUCING;
+  const size_t m = first_inducing(settings);
   gpc_ruler ruler;
   gpc_visitor visitor;
   gpc_optimiser optimiser;

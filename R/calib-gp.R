@@ -222,8 +222,8 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #'   those of the softmax, are fitted. Their cost grows with the fourth power of the number of classes
 #'   per row and with the sixth power apart from the rows.
 #' @param buffer How many calibration rows the object may keep for [`update()`][update.calibrator], where similar rows are merged into one when
-#'   there are more: see there. They are kept while they stand for no more than 2000 rows, nor than five times `buffer` (two classes: ten times).
-#'   `NULL`: 300 with two classes, 1000 with up to four, 1400 with more; none with more than 26 classes or `class_effects =
+#'   there are more: see there. They are kept while they stand for no more than 2000 rows, nor than five times `buffer` (two classes: ten times; more than 26: once).
+#'   `NULL`: 300 with two classes, 1000 with up to four, 1400 with more, from 27 classes on no more than 40,000 scores in all; none with more than 200 classes or `class_effects =
 #'   "none"`. 0: none, so that the object holds
 #'   no calibration rows.
 #' @param trace Print a line per pass?

@@ -7,20 +7,25 @@ most_rows <- 2000 # by bench/stream.R: a quadratic about fits of so many rows is
 kept_rows <- c(300L, 1000L, 1400L) # by the same: merged to so many (two classes, up to four, more), rows serve as well as before
 most_merged <- c(10, 5) # rows for each that is kept, likewise: means of more come to look surer than the rows were, fit after fit
 forgotten <- 1e-9 # of the largest weight: such rows go
-summary_classes <- 26L # with more a row takes too much room, and a quadratic serves
+summary_classes <- 26L # with more, rows of the same label and highest score are few and unlike each other: they are not merged, ...
+kept_scores <- 40000 # ... and frozen when they have more scores in all; 80 kB
+least_kept <- 200L # with fewer rows a quadratic about their fit is no better than about earlier ones
 
 #' How many rows an object may keep, merged ones counted once
 #' @param tried whether there may be effects of the classes: without them a quadratic serves.
 #' @noRd
 buffer_rows <- function(buffer, classes, tried) {
   if (!is.null(buffer)) return(buffer)
-  if (!tried || classes > summary_classes) 0L else kept_rows[1 + (classes > 2) + (classes > 4)]
+  if (!tried) return(0L)
+  if (classes <= summary_classes) return(kept_rows[1 + (classes > 2) + (classes > 4)])
+  kept <- min(as.integer(kept_scores %/% classes), kept_rows[3])
+  if (kept < least_kept) 0L else kept
 }
 
 #' How many rows they may stand for; more are frozen
 #' @noRd
 summed_rows <- function(kept, effects, classes) {
-  most <- most_merged[1 + (classes > 2)] * kept
+  most <- if (classes > summary_classes) kept else most_merged[1 + (classes > 2)] * kept
   if (effects > most_effects) most else min(most, most_rows)
 }
 
@@ -78,14 +83,16 @@ gp_keep_rows <- function(data, fit, spec, given) {
 
 #' Rows merged to at most so many
 #'
-#' Only those with the same label and the same highest score are, so that accuracy stays. A merged row has its zeros at the floor that the fit
-#' has now; others keep theirs.
+#' Only those with the same label and the same highest score are, so that accuracy stays, and with zeros at the same places, unless there are
+#' too many patterns of them. A later floor is chosen anew, and rows that had been raised to an earlier one would mislead: where
+#' all scores lie below the floor that the fit has now their own mean is kept, which is below it as well, and a zero if all are zeros.
 #' @noRd
 merge_rows <- function(rows, data, fit, most) {
   z <- rows$z
+  zero <- z == -Inf
   if (!is.null(fit$floor)) z <- pmax(z, log(fit$floor) + if (data$input == "logits") log(rowSums(exp(z))) else 0)
   latent <- merge_scale(z, data, fit)
-  cell <- rows$labels + length(data$classes) * (data$scan$arg - 1L)
+  cell <- zero_cells(rows$labels + length(data$classes) * (data$scan$arg - 1L), zero, most)
   group <- .Call(C_merge_rows, t(latent), cell, rows$labels, rows$weights, as.integer(most))
   first <- !duplicated(group)
   sums <- rowsum(cbind(rows$weights * z, rows$weights, rows$counts), group)
@@ -94,7 +101,26 @@ merge_rows <- function(rows, data, fit, most) {
   merged <- tabulate(group, length(weights)) > 1
   out <- rows$z[first, , drop = FALSE]
   out[merged, ] <- sums[merged, classes] / weights[merged]
+  own <- rows$z
+  if (any(own < z)) {
+    below <- rowsum(1 - (own < z), group) == 0 & merged
+    means <- rowsum(rows$weights * replace(own, zero, 0), group) / weights # of no use beside zeros
+    some <- rowsum(0 + zero, group)
+    out[below & some == 0] <- means[below & some == 0]
+    out[below & some == tabulate(group)] <- -Inf
+  }
   list(z = unname(out), labels = rows$labels[first], weights = weights, counts = unname(sums[, ncol(z) + 2]))
+}
+
+cells_per_row <- 0.25 # more patterns of zeros than that would leave little to merge
+
+#' Cells [n] by the pattern of zeros as well, unless these are too many
+#' @noRd
+zero_cells <- function(cell, zero, most) {
+  if (!any(zero)) return(cell)
+  words <- do.call(paste, c(list(cell), lapply(seq_len(ncol(zero)), function(j) as.integer(zero[, j]))))
+  each <- match(words, unique(words))
+  if (max(each) <= max(cells_per_row * most, length(unique(cell)))) each else cell
 }
 
 #' Where rows are near each other: by the probabilities of the fit. Of two classes by temperature scaling: their map may bend back, and what it gives the same

@@ -13,9 +13,10 @@
 #'   parameters: 60 and 10 classes): the log-likelihood of the old rows is replaced by its second-order expansion at the old
 #'   estimate, which acts as a Gaussian prior for the new one (Laplace's approximation). With many rows the result is as good
 #'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
-#' * [calib_gp()]: with up to 26 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
+#' * [calib_gp()]: with up to 200 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
 #'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros are
-#'   estimated again. Beyond 2000 rows (by their effective number, with weights and forgetting), with more classes or without class effects,
+#'   estimated again. The fit of the shared map starts from the last one until the number of rows has doubled, so that an update takes less time than a fit of all
+#'   rows. Beyond 2000 rows (by their effective number, with weights and forgetting; with more than 26 classes beyond 40,000 scores, rows times classes), with more classes or without class effects,
 #'   the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
 #'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary
 #'   begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
@@ -35,12 +36,11 @@
 #' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 1000 scores (rows times
 #' classes) have single precision, more a relative precision of 2.4e-4. When there are more than 300 rows (two classes), 1000 (up to four) or 1400, rows with
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, which
-#' are most, become a few. Rows near a boundary between classes remain single. The summary takes up to 3 kB for two
-#' classes, 32 kB for ten and 60 kB for twenty. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
+#' are most, become a few. Rows near a boundary between classes remain single. With more than 26 classes all rows remain single. The summary takes up to 3 kB for two
+#' classes, 32 kB for ten, 60 kB for twenty and 80 kB for more. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
 #' is 100 to 700 kB large.)
 #'
-#' With it the log loss of an updated fit was at most .002 higher than that of a fit of all rows in 460 of 461 comparisons, and .0054 higher in one, with
-#' 100 classes (`bench/results/stream.md` in the sources).
+#' With it the log loss of an updated fit was at most .002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
 #'
 #' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.
 #' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: the object then contains the quadratic alone. (With more than

@@ -1,18 +1,25 @@
+# For the whole table again: rm -rf .build/stream bench/results/stream*.csv, then, on two quiet cores,
+#   GPCALIB_PART=1/2 Rscript bench/stream.R short & GPCALIB_PART=2/2 Rscript bench/stream.R short; wait; Rscript bench/stream.R report
+#
 # Rscript bench/stream.R [PLAN] [SET ...]: update() of calib_gp() batch by batch against fits of all rows so far. PLAN is one of
-#   short   2000 rows in batches of 100 (five orders, GPCALIB_ORDERS), 50 and 200 (one order; GPCALIB_BATCH: one size alone)
+#   short   2000 rows in batches of 100 (five orders, GPCALIB_ORDERS), 50 and 200 (one order; GPCALIB_BATCH: one size alone). Cells are run from the cheapest
+#           sets on; two processes with GPCALIB_PART=1/2 and 2/2 share the sets (and write stream-1.csv and stream-2.csv, which are joined)
 #   long    up to 6000 rows in batches of 200, where many rows are frozen by the end, one order
 #   frozen  as short, batches of 100, with buffer = 0: no summary is kept, every batch is frozen at once; one order
 #   report  only writes bench/results/stream.md again
-# Log loss of held-out rows from the fifth batch on: at every batch in the first order of batches of 100, else at the fifth and the last; how far the orders of the batches are apart; the time of an
-# update as a share of that of the fit of all rows. Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
-# 1000). Every cell (set, size, order) that is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
+# Log loss of held-out rows from the fifth batch on: in the first order of batches of 100 at batches 5 to 10 and every second one from there, in the other orders at 5, 10 and 20,
+# in batches of 50 and 200 at 5, 10 and the last (GPCALIB_EVERY=1: at every batch in the first order); how far the orders of the batches are apart; the time of an
+# update as a share of that of the fit of all rows (the last eight of each, so that one from the start is among them as often as there is one; the fit timed twice, the lower one). Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
+# 1000). Fits of all rows are the same in every order at the end: they are kept in .build/stream. Every cell (set, size, order) that is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
 
 library(gpcalib)
 words <- commandArgs(TRUE)
 plan <- c(words, "report")[1]
 folder <- Sys.getenv("GPCALIB_DATA", "../shared/data")
 orders <- as.integer(Sys.getenv("GPCALIB_ORDERS", "5"))
+part <- as.integer(strsplit(Sys.getenv("GPCALIB_PART", "1/1"), "/")[[1]])
 kept <- "bench/results/stream.csv"
+own_file <- if (part[2] == 1) kept else sprintf("bench/results/stream-%d.csv", part[1])
 probs_of <- file.path(Sys.getenv("BUILD", ".build"), "stream") # predictions of the first order, to compare the others with
 sets <- if (length(words) > 1) words[-1] else c("cifar100_wrn16_4", "cifar10_wrn16_4", "cifar100_resnet50_test", "cifar10_resnet50_test",
   "cifar10_densenet40_test", "cifar10_vgg16", "newsgroups20", "imdb", "hpc_cv", "soccer538", "nba538", "imagenet_resnet34_top1",
@@ -33,20 +40,32 @@ run <- function(plan, name, size, order_number) {
   }
   set.seed(order_number)
   order <- if (order_number == 1) rows[seq_len(n)] else sample(rows[seq_len(n)])
-  at <- if (plan == "long") seq(1000, n, by = 1000) else unique(c(5 * size, if (plan == "frozen") seq(500, n, by = 500), if (size == 100 && order_number == 1) seq(500, n, by = 100), n))
+  every <- Sys.getenv("GPCALIB_EVERY") == "1"
+  batches <- if (size != 100) c(5, 10) else if (order_number > 1) c(5, 10, 20) else if (every) 5:20 else c(5:10, 12, 14, 16, 18)
+  at <- if (plan == "long") seq(1000, n, by = 1000) else if (plan == "frozen") seq(500, n, by = 500) else unique(c(size * batches[size * batches < n], n))
   at <- at[at %% size == 0 & at >= 5 * size]
+  fit_time <- function(r) if (order_number > 1 || size != 100) NA else min(replicate(2, system.time(fit_rows(r))[["user.self"]]))
   fit <- fit_rows(order[seq_len(size)])
-  took <- NULL
+  took <- whole <- NULL
   out <- NULL
   for (b in 2:(n / size)) {
     r <- order[size * (b - 1) + seq_len(size)]
     took <- c(took, system.time(fit <- suppressWarnings(update(fit, d$scores[r, ], labels[r])))[["user.self"]])
     if ((size * b) %in% at) {
-      time <- system.time(whole <- fit_rows(order[seq_len(size * b)]))[["user.self"]]
+      end <- size * b == n
+      file <- file.path(probs_of, paste0(plan, "-", name, "-all.rds")) # the order of rows does not matter to a fit
+      if (end && file.exists(file)) {
+        q <- readRDS(file)
+        time <- fit_time(order) # by this machine now
+      } else {
+        times <- vapply(1:(1 + end), function(i) system.time(whole <<- fit_rows(order[seq_len(size * b)]))[["user.self"]], 0)
+        time <- min(times)
+        q <- forecast(whole)
+        if (end) saveRDS(q, file)
+      }
       p <- forecast(fit)
-      q <- forecast(whole)
       out <- rbind(out, data.frame(rows = size * b, stream = log_loss(p, labels[test]), all = log_loss(q, labels[test]), apart = max(abs(p - q)),
-        update = mean(utils::tail(took, 5)), fit = time, bytes = length(serialize(fit, NULL))))
+        update = mean(utils::tail(took, 8)), fit = time, bytes = length(serialize(fit, NULL))))
     }
   }
   file <- file.path(probs_of, paste0(plan, "-", name, "-", size, ".rds"))
@@ -56,11 +75,20 @@ run <- function(plan, name, size, order_number) {
     other = if (is.null(first)) NA else mean(abs(first - p)) * ncol(p) / 2, most = if (is.null(first)) NA else max(abs(first - p)))
 }
 
-found <- if (file.exists(kept)) utils::read.csv(kept)
+files <- c(kept, Sys.glob("bench/results/stream-[0-9].csv"))
+all_found <- lapply(files[file.exists(files)], utils::read.csv)
+found <- unique(do.call(rbind, all_found))
+if (plan == "report" && length(all_found) > 1) {
+  utils::write.csv(found, kept, row.names = FALSE, quote = FALSE)
+  unlink(files[-1])
+}
 if (plan != "report") {
   dir.create(probs_of, recursive = TRUE, showWarnings = FALSE)
   sizes <- if (plan == "short") as.integer(strsplit(Sys.getenv("GPCALIB_BATCH", "100 200 50"), " ")[[1]]) else if (plan == "long") 200 else 100
   cells <- do.call(rbind, lapply(sizes, function(size) data.frame(size = size, order = seq_len(if (plan == "short" && size == 100) orders else 1))))
+  sets <- sets[order(file.size(file.path(folder, paste0(sets, ".rds"))))]
+  sets <- sets[seq_along(sets) %% part[2] == part[1] %% part[2]]
+  new_rows <- if (file.exists(own_file) && part[2] > 1) utils::read.csv(own_file) else if (part[2] == 1) found
   for (i in seq_len(nrow(cells))) for (name in sets) {
     size <- cells$size[i]
     o <- cells$order[i]
@@ -70,8 +98,9 @@ if (plan != "report") {
     if (is.null(new)) next
     numbers <- vapply(new, is.double, NA)
     new[numbers] <- lapply(new[numbers], signif, 6)
+    new_rows <- rbind(new_rows, new)
     found <- rbind(found, new)
-    utils::write.csv(found, kept, row.names = FALSE, quote = FALSE)
+    utils::write.csv(new_rows, own_file, row.names = FALSE, quote = FALSE)
     cat(plan, name, size, o, sprintf("%+.4f", max(new$stream - new$all)), "\n")
   }
 }
@@ -84,9 +113,9 @@ table_of <- function(plan) {
   for (part in split(own, list(own$batch, own$data), drop = TRUE)) {
     gap <- part$stream - part$all
     end <- part$rows == max(part$rows)
-    lines <- c(lines, sprintf("| %s | %d | %d | %.4f | %s | %s | %s | %.4f | %.4f | %.3f | %.2f | %.0f |", part$data[1], part$batch[1],
+    lines <- c(lines, sprintf("| %s | %d | %d | %.4f | %s | %s | %s | %.4f | %.4f | %.3f | %s | %.0f |", part$data[1], part$batch[1],
       length(unique(part$order)), mean(part$all[end]), say(mean(gap[end])), say(max(gap)), say(mean((part$last - part$all)[end])),
-      diff(range(part$stream[end])), max(part$other), max(part$most), mean(part$update[end]) / mean(part$fit[end]), max(part$bytes)))
+      diff(range(part$stream[end])), max(part$other), max(part$most), if (any(timed <- end & !is.na(part$fit))) sprintf("%.2f", mean(part$update[timed]) / mean(part$fit[timed])) else "", max(part$bytes)))
   }
   if (nrow(own)) lines else "Not run."
 }
@@ -107,19 +136,20 @@ order_of <- function(plan) {
   between <- tapply(end$stream, end$data, function(x) diff(range(x)))
   change <- own$other * 2 / classes # of a probability
   cost <- end$update / end$fit
-  sprintf("Orders: log losses at the end at most %.4f apart (%s), mean change of a probability at most %.4f (%s). Update / fit of all rows (time, at the end, first order): median %.2f, above 1 for %s.",
-    max(between), names(which.max(between)), max(change), own$data[which.max(change)], stats::median(cost[end$order == 1]),
+  over <- unique(own$data[own$other > 0.005])
+  sprintf("Orders: log losses at the end at most %.4f apart (%s), mean change of a row's probabilities (half the sum) at most %.4f, more than .005 for %s; of a single probability at most %.4f (%s). Update / fit of all rows (time, at the end, first order): median %.2f, above 1 for %s.",
+    max(between), names(which.max(between)), max(own$other), if (length(over)) paste(over, collapse = ", ") else "none", max(change), own$data[which.max(change)], stats::median(cost[end$order == 1]),
     if (any(cost[end$order == 1] > 1)) paste(unique(end$data[end$order == 1 & cost > 1]), collapse = ", ") else "none")
 }
 writeLines(c("# Streaming against fits of all rows", "", sprintf(
   "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE). The first batch is fitted, the others are", Sys.Date(), getRversion()),
-  "taken in by update(); compared with fits of all rows so far on held-out rows from the fifth batch on: at every batch in the first order of batches of 100, else at the fifth and the last (long: every 1000 rows).",
+  "taken in by update(); compared with fits of all rows so far on held-out rows from the fifth batch on: at ten batches in the first order of batches of 100, else at the fifth, the tenth and the last (long: every 1000 rows).",
   "The change of a row's probabilities between orders is half the sum of absolute differences. The aim is .002.", "",
   "Asked: at most .002 more than the fit of all rows at every batch from the fifth on; orders of the batches apart by less than .005 in",
   "log loss and in the mean change of a probability; an update takes less time than the fit of all rows.", "",
-  "A set, size or order that is missing below has not been run with this version of update(). Rows of sets with more than 26 classes, for which nothing has changed since, are of the morning of 2026-11-17. Bytes: of the serialised object; there and without rows in the object: `object.size()`.", "",
+  "A set, size or order that is missing below has not been run with this version of update(). Bytes: of the serialised object.", "",
   "## 2000 rows, default settings", "", summary_of("short"), order_of("short"), "", table_of("short"), "",
   "## Up to 6000 rows, default settings: many rows are frozen at the end", "", summary_of("long"), "", table_of("long"), "",
   "## 2000 rows, no rows in the object (`gp_control(buffer = 0)`)", "", summary_of("frozen"), "", table_of("frozen"), "",
   "Without rows, quadratics of early, uncertain fits resist the growth of effects of the classes, and the floor for zeros stays that",
-  "of the first batch: that is why objects keep a summary of their rows until they are many. With more than 26 classes there is none."), "bench/results/stream.md")
+  "of the first batch: that is why objects keep a summary of their rows until they are many. With more than 200 classes there is none."), "bench/results/stream.md")

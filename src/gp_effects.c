@@ -189,7 +189,12 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     const int expected = gain > promise - LITTLE || refused >= MOST_REFUSED / 2;
     if (status == GPC_OK && (gain > 0.0 || (forced && expected))) {
       refused = 0;
-      accept(&f, forced ? 1.0 : gain / promise, step);
+      /* with a scaled H the promise may be too small: that says nothing of trust */
+      accept(&f, forced ? 1.0 : promise <= 0.0 ? 0.5 : gain / promise, step);
+      if (promise < settings->tol && gain < 0.1 * settings->tol) {
+        result->converged = 1;
+        break;
+      }
     } else {
       if (!forced &&
           promise < 10.0 * settings->tol) { /* no more to be had than rounding */

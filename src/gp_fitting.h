@@ -17,7 +17,8 @@ typedef struct {
   gpc_prepared now; /* the data with the present floor */
   gpc_params at;    /* where the fit stands */
   int begun;        /* `at` holds hyperparameters worth beginning from ... */
-  int warm;         /* ... and a posterior on its inducing inputs */
+  int warm;         /* ... and a posterior on its inducing inputs ... */
+  int warm_mean;    /* ... or its mean alone */
   double guess;     /* 1/T of the sample: the slope to begin with; NAN: not known */
 } gpc_fitting;
 

@@ -28,6 +28,24 @@ size_t gpc_params_move_work(size_t from_m, size_t to_m) {
   return from_m * from_m + 2 * to_m * to_m + 2 * to_m * from_m + 2 * to_m;
 }
 
+gpc_status gpc_params_move_mean(const gpc_params *from, double *work, gpc_params *to) {
+  const size_t m = from->m, n = to->m;
+  double *chol = work, *chol_new = chol + m * m, *a = chol_new + n * n, *rho = a + n * m;
+  gpc_basis old = {
+      .m = m, .inducing = from->inducing, .hyper = from->hyper, .chol = chol};
+  gpc_basis new = {
+      .m = n, .inducing = to->inducing, .hyper = from->hyper, .chol = chol_new};
+  to->hyper = from->hyper;
+  to->slope = from->slope;
+  memset(to->q_mean, 0, n * sizeof(double));
+  if (gpc_basis_factor(&old) != GPC_OK || gpc_basis_factor(&new) != GPC_OK)
+    return GPC_NOT_PD;
+  gpc_basis_eval(&old, n, to->inducing, a, rho);
+  gpc_gemm(0, 0, n, 1, m, 1.0, a, from->q_mean, 0.0, to->q_mean);
+  gpc_solve_rows(1, n, chol_new, to->q_mean);
+  return GPC_OK;
+}
+
 /* With features A of the new inputs under the old basis and L of the new one, the new
  * values have the prior-free mean A m and the covariance K - A A' + A S A'; both are
  * whitened by L. */

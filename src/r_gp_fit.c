@@ -80,6 +80,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
         s.effect_site->e != k * gpc_features_make(k, s.effects, 1.0, 1.0, 0.0, 1.0).r)
       Rf_error("internal error: a site of other effects");
   }
+  s.begin = r_begin(r_element_or_null(list, "begin"));
   s.integrate = flag(list, "integrate");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");
@@ -147,7 +148,7 @@ static void put_process(SEXP out, const char **names, const gpc_effects_result *
   for (size_t j = 0; j < m; j++)
     for (size_t i = 0; i < m; i++)
       REAL(q_cov)
-      [i + m * j] = r->cov[i + size * j] - var * REAL(cross)[i] * REAL(cross)[j];
+  [i + m * j] = r->cov[i + size * j] - var * REAL(cross)[i] * REAL(cross)[j];
 }
 
 /* Effects as a list; without any only whether they were kept, and the bounds. */

@@ -67,6 +67,53 @@ test_that("zeros that were all merged stay at the floor that was chosen", {
   expect_false(new$stream$rows$given) # later zeros may still choose another
 })
 
+test_that("an update begins where the process alone ended, until the rows are twice as many", {
+  d <- with_seed(61, mixed_data(900, 3))
+  d$scores <- d$scores^3 # a map that bends
+  batch <- function(fit, rows) more(fit, d$scores[rows, ], d$labels[rows])
+  fit <- rows_gp(d$scores[1:400, ], d$labels[1:400])
+  expect_equal(fit$stream$begin$rows, c(400, 0))
+  start <- fit
+  start$stream["begin"] <- NULL # as objects of older versions
+  new <- batch(fit, 401:500)
+  old <- batch(start, 401:500)
+  expect_equal(new$stream$begin$rows, c(400, 100))
+  expect_equal(old$stream$begin$rows, c(500, 0))
+  expect_lt(new$passes, old$passes)
+  expect_equal(predict(new, d$scores), predict(old, d$scores), tolerance = 1e-3)
+  expect_equal(new$elbo, old$elbo, tolerance = 1e-5)
+  expect_equal(batch(new, 501:799)$stream$begin$rows, c(400, 399))
+  expect_equal(batch(new, 501:800)$stream$begin$rows, c(800, 0))
+  new$stream$begin$hyper[1] <- 0
+  expect_error(batch(new, 501:600), class = "gpcalib_error_object")
+})
+
+test_that("merged rows say of every floor what all rows say", {
+  rain <- rain_nyc[with_seed(1, sample(nrow(rain_nyc), 1700)), ]
+  fit <- rows_gp(rain$prob[1:1600], rain$rain[1:1600], control = gp_control(buffer = 800))
+  kept <- unpack_rows(fit$stream$rows, 2)
+  expect_lte(nrow(kept$z), 800)
+  bound <- function(scores, labels, weights, floor) {
+    rows_gp(scores, labels, "probs", weights, floor = floor, class_effects = "none")$elbo
+  }
+  p <- exp(kept$z) / rowSums(exp(kept$z))
+  all <- cbind(1 - rain$prob, rain$prob)[1:1600, ]
+  for (floor in c(0.01, 1e-3, 1e-5)) {
+    expect_equal(bound(p, kept$labels, kept$weights, floor), bound(all, as.integer(rain$rain[1:1600]), NULL, floor), tolerance = 1e-4)
+  }
+  new <- more(fit, rain$prob[1601:1700], rain$rain[1601:1700])
+  expect_identical(new$floor, rows_gp(rain$prob, rain$rain)$floor)
+})
+
+test_that("where zeros have too many patterns rows with and without them are merged", {
+  zero <- matrix(FALSE, 6, 3)
+  zero[1:2, 3] <- zero[3, 2] <- TRUE
+  cell <- c(1L, 1L, 1L, 1L, 2L, 2L)
+  expect_identical(zero_cells(cell, zero, 100), c(1L, 1L, 2L, 3L, 4L, 4L))
+  expect_identical(zero_cells(cell, zero, 8), cell)
+  expect_identical(zero_cells(cell, zero & FALSE, 100), cell)
+})
+
 test_that("as long as the rows are kept, batch by batch is the fit of all rows", {
   for (k in c(2, 3)) for (input in c("probs", "logits")) {
     d <- with_seed(60 + k, mixed_data(300, k))
@@ -74,7 +121,7 @@ test_that("as long as the rows are kept, batch by batch is the fit of all rows",
     fit <- rows_gp(scores[1:50, ], d$labels[1:50], input)
     for (b in 1:5) fit <- more(fit, scores[50 * b + 1:50, ], d$labels[50 * b + 1:50])
     whole <- rows_gp(scores, d$labels, input)
-    expect_equal(predict(fit, scores), predict(whole, scores), tolerance = 1e-5)
+    expect_equal(predict(fit, scores), predict(whole, scores), tolerance = 1e-4) # class effects are fitted to 0.01 nats
     expect_equal(fit$elbo, whole$elbo, tolerance = 1e-5)
     expect_identical(fit$class_effects, whole$class_effects)
     expect_equal(fit$scores_seen, whole$scores_seen, tolerance = 1e-5)
@@ -172,7 +219,7 @@ test_that("merged rows: sums stay, labels and highest scores too, zeros go to th
   cells <- function(z, w, labels) tapply(w, list(factor(labels, 1:4), factor(max.col(z, "first"), 1:4)), sum)
   expect_equal(cells(z, weight, rows$labels), cells(p, w, as.integer(d$labels)), tolerance = 1e-6)
   single <- rows$counts == 1
-  expect_true(any(z[single, ] == -Inf) && all(is.finite(z[!single, ])))
+  expect_true(any(z[single, ] == -Inf) && any(z[!single, ] == -Inf) && any(is.finite(z[!single, ])))
   # logits with -Inf: the same rows, the same summary
   same <- rows_gp(log(p), d$labels, weights = w, control = gp_control(buffer = 120))
   same <- unpack_rows(same$stream$rows, 4)
@@ -258,12 +305,13 @@ test_that("how many rows are kept is known, and can be none", {
   all <- rows_gp(d$scores, d$labels, control = gp_control(buffer = 300))$stream$rows
   expect_identical(all$n, 300L)
   expect_null(all$counts)
-  expect_identical(vapply(c(2, 3, 4, 5, 26, 27), buffer_rows, 0L, buffer = NULL, tried = TRUE), c(300L, 1000L, 1000L, 1400L, 1400L, 0L))
+  expect_identical(vapply(c(2, 3, 4, 5, 26, 27, 100, 200, 201), buffer_rows, 0L, buffer = NULL, tried = TRUE), c(300L, 1000L, 1000L, 1400L, 1400L, 1400L, 400L, 200L, 0L))
   expect_identical(buffer_rows(NULL, 3, FALSE), 0L)
   expect_equal(summed_rows(300, 4, 2), 2000)
   expect_equal(summed_rows(1400, 190, 10), 2000)
   expect_equal(summed_rows(1400, 676, 26), 7000)
   expect_equal(summed_rows(80, 27, 3), 400)
+  expect_equal(summed_rows(400, 0, 100), 400) # not merged
   expect_error(gp_control(buffer = -1), "buffer", class = "gpcalib_error_input")
   # logits that single precision cannot hold are frozen at once
   far <- rows_gp(cbind(c(1e35, 0, 1e35, 0), 0), c(1, 2, 1, 1), center = FALSE, class_effects = "none")
@@ -272,6 +320,24 @@ test_that("how many rows are kept is known, and can be none", {
   data <- list(scores = matrix(0, 4, 2), weights = c(1, 1, 2, 4), counts = c(1, 1, 2, 4))
   expect_equal(effective_count(data), 8)
   expect_equal(effective_count(list(scores = matrix(0, 3, 2), weights = c(1, 1, 2))), 16 / 6)
+})
+
+test_that("rows of many classes are kept as they are, and frozen when there are more", {
+  d <- with_seed(77, mixed_data(1700, 30))
+  fit <- rows_gp(d$scores[1:1200, ], d$labels[1:1200], control = gp_control())
+  expect_identical(fit$stream$rows$n, 1200L)
+  fit <- more(fit, d$scores[1201:1300, ], d$labels[1201:1300])
+  expect_null(fit$stream$rows$counts)
+  expect_null(fit$stream$knots)
+  whole <- rows_gp(d$scores[1:1300, ], d$labels[1:1300])
+  expect_equal(predict(fit, d$scores), predict(whole, d$scores), tolerance = 1e-3)
+  fit <- more(fit, d$scores[1301:1400, ], d$labels[1301:1400]) # more than 40000 / 30
+  expect_null(fit$stream$rows)
+  expect_false(is.null(fit$stream$knots))
+  fit <- more(fit, d$scores[1401:1700, ], d$labels[1401:1700])
+  expect_identical(fit$stream$rows$n, 300L)
+  whole <- rows_gp(d$scores, d$labels)
+  expect_lt(mean(abs(predict(fit, d$scores) - predict(whole, d$scores))) * 15, 0.005)
 })
 
 test_that("quadratics of older versions, which had no rows beside them, go on", {

@@ -151,7 +151,7 @@
 #'   with it `order_cost` and `order_mass` (the loss in log-likelihood, and the weights of the projection), `slope_sd`,
 #'   `slope_cross` (the
 #'   standard deviation of an estimated slope, and how `q_mean` moves with it), `averaged` (the posterior that intervals and draws
-#'   are taken from, with the same fields and the number of its `passes`; `NULL` without), `outside` (0.2, what [`predict()`][predict.calib_gp] leaves to rows of another kind; `NULL` without), and `scores_seen` (a histogram
+#'   are taken from, with the same fields, the number of its `passes` and `ends`, see [`predict()`][predict.calib_gp]; `NULL` without), `outside` (0.2, what [`predict()`][predict.calib_gp] leaves to rows of another kind; `NULL` without), and `scores_seen` (a histogram
 #'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
 #'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
 #' @references

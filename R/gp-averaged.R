@@ -13,6 +13,7 @@ gp_averaged_part <- function(fit) {
   hyper <- gp_named(part$hyper)
   out <- list(hyper = hyper, inducing = part$inducing, q_mean = part$q_mean, q_cov = part$q_cov, slope_sd = gp_slope_sd(part$slope_var, hyper),
     slope_cross = part$slope_cross, passes = part$passes)
+  out$ends <- part$ends # none where rows tell nothing
   if (is.null(part$effect)) return(out)
   effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
   effects$effect[] <- part$effect
@@ -27,6 +28,7 @@ gp_averaged <- function(object) {
   if (is.null(part)) return(object)
   for (name in c("hyper", "q_mean", "q_cov", "slope_sd", "slope_cross")) object[[name]] <- part[[name]]
   if (!is.null(part$inducing)) object$inducing <- part$inducing # see averaged_wrong()
+  object$growth_ends <- part$ends
   if (!is.null(object$effects)) object$effects <- part$effects
   if (!is.null(part$offsets)) object$offsets <- part$offsets
   object["averaged"] <- list(NULL)
@@ -42,9 +44,11 @@ averaged_wrong <- function(object) {
   own <- "inducing" %in% names(part) # fits of older versions share those of the optimum
   size <- if (own) length(part$inducing) else length(object$inducing)
   fields <- list(hyper = field("number", 4L, low = 0, high = 1e150), inducing = if (own) field("number", size), q_mean = field("number", size),
-    q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0))
+    q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0),
+    ends = if ("ends" %in% names(part)) field("number", 2L))
   wrong <- check_parts(part[!names(part) %in% c("effects", "offsets")], fields[lengths(fields) > 0])
   if (length(wrong)) return(wrong)
+  if (!is.null(part$ends) && part$ends[1] >= part$ends[2]) return("has no scores between its `ends`")
   if (is.null(part$effects) != is.null(object$effects) || !is.null(part$offsets) && is.null(object$offsets)) {
     return("has other effects of the classes")
   }

@@ -43,8 +43,13 @@
 #' one end of its interval; an interval that would not contain it is extended. An interval is for the calibrated probability itself, that
 #' is, for the map; it does not say what the next label will be.
 #'
-#' The coverage of 95 % intervals was measured in simulations with known truth; it is near .95 on average over rows for most maps and lower for
-#' maps with kinks and for many rows: the tables are in `vignette("uncertainty", package = "gpcalib")`.
+#' Rows with a probability near 1 say that it is near, and hardly how near. Beyond the scores that rows tell of (`fit$averaged$ends`: outside of them all rows together have
+#' the information of 32 at even odds, or a tenth of all), the map may become steeper, so that a quarter of
+#' the drawn functions do, by amounts from a half-Cauchy distribution. Upper limits of probabilities near 1 are therefore nearer to 1 than the curve itself suggests. This is left out with
+#' `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
+#'
+#' The coverage of 95 % intervals was measured in simulations with known truth; it is .92 to 1.00 on average over rows for most maps and lower for
+#' the kinks of some maps and many rows: the tables are in `vignette("uncertainty", package = "gpcalib")`.
 #'
 #' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores in every mode. Its functions are
 #' increasing and have no noise of single classes; `"delta"` averages over 128 fixed functions, and over 1024 in rows where two
@@ -251,28 +256,6 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
       e = stats::rnorm(length(part$z) * pairs), independent = TRUE))
   })
   do.call(rbind, parts)
-}
-
-#' Functions to draw, in antithetic pairs: equation (26) of the methods vignette
-#'
-#' `vary_slope` draws an estimated slope as well, equation (26a): with it the whitened mean moves by
-#' `slope_cross`; x is in units of the root of q_cov.
-#' @return list: `x` [m x pairs], `e` [k x pairs], `tilt` [pairs] of the slope, or NULL,
-#'   `independent`.
-#' @noRd
-gp_functions <- function(object, at, pairs, vary_slope = FALSE) {
-  if (isTRUE(object$monotone)) return(mono_functions(object, pairs, vary_slope))
-  if (!is.null(object$effects)) { # all of (m, slope, e) together; see gp_known_slope()
-    size <- length(object$inducing) + object$effects$slopes + length(object$effects$effect)
-    return(list(x = stats::rnorm(size * pairs), e = stats::rnorm(ncol(at$z) * pairs)))
-  }
-  out <- list(x = stats::rnorm(length(object$inducing) * pairs),
-    e = stats::rnorm(ncol(at$z) * pairs), tilt = NULL, independent = FALSE)
-  if (!vary_slope || is.null(object$slope_sd) || object$slope_sd == 0) return(out)
-  out$tilt <- object$slope_sd * stats::rnorm(pairs)
-  move <- forwardsolve(t(chol(object$q_cov)), object$slope_cross)
-  out$x <- out$x + as.vector(outer(move, out$tilt))
-  out
 }
 
 #' Array N x K x 3

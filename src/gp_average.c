@@ -1,7 +1,9 @@
 /* gp_average.c: the process alone averaged over its hyperparameters (gp_fitting.h,
  * gp_mixture.h). */
+#include "gp_ends.h"
 #include "gp_fitting.h"
 #include "gp_inner.h"
+#include "gp_stream.h"
 #include "linalg.h"
 
 #include <math.h>
@@ -191,5 +193,9 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
   if (o->visitor->slope_free)
     mixture->at.slope =
         fmin(fmax(mixture->at.slope, o->visitor->slope_low), o->visitor->slope_high);
+  const gpc_visit *best = &t.slot[0];
+  const gpc_site *site = o->visitor->site;
+  gpc_ends(best->nodes->g, best->nodes->g - (site ? site->p : 0), best->nodes->z,
+           best->stats.spread, &mixture->low, &mixture->high);
   f->result->averaged = 1;
 }

@@ -15,6 +15,8 @@ typedef struct {
   double *s, *sd, *u; /* [k][ROWS] exp(phi - top), sqrt(rho) (or sqrt(c)), place */
   double *up, *down;  /* [k][ROWS] the pair's exponentials */
   double *z;          /* [k][ROWS] */
+  double *lift;       /* [k][ROWS] G of eq. (26b) ... */
+  int *lifted;        /* [k] ... and whether it is other than zero in any row */
   int *node;          /* [k][ROWS] */
 } block_work;
 
@@ -40,6 +42,8 @@ gpc_gp_draws_work *gpc_gp_draws_take(const gpc_gp_lookup *lookup, size_t k, size
         .up = gpc_get_doubles(memory, k * ROWS),
         .down = gpc_get_doubles(memory, k * ROWS),
         .z = gpc_get_doubles(memory, k * ROWS),
+        .lift = gpc_get_doubles(memory, k * ROWS),
+        .lifted = gpc_get_ints(memory, k),
         .node = gpc_get_ints(memory, k * ROWS),
     };
   return work;
@@ -73,12 +77,24 @@ static void prepare_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
       t->s[j * ROWS + i] = gpc_exp_nonpos(t->s[j * ROWS + i] - top[i]);
 }
 
+/* G of the block's scores; none where no draw grows. */
+static void prepare_lift(const gpc_lift *lift, size_t k, size_t rows, block_work *t) {
+  for (size_t j = 0; j < k; j++) {
+    t->lifted[j] = 0;
+    for (size_t i = 0; i < rows && lift->growth; i++) {
+      const double at = gpc_lift_at(lift, t->z[j * ROWS + i]);
+      t->lift[j * ROWS + i] = at;
+      t->lifted[j] |= at != 0.0;
+    }
+  }
+}
+
 /* One pair of functions, for the rows of a block. */
 typedef struct {
   const double *table; /* [nodes] */
   const double *e;     /* of row i and class j: e[i e_row + j e_class], or NULL */
   size_t e_row, e_class;
-  double tilt;
+  double tilt, growth;
 } pair;
 
 /* d [rows] of class j. */
@@ -118,6 +134,14 @@ static void pair_sums(const pair *f, size_t k, size_t rows, block_work *t, doubl
       const double big = gpc_exp(d[i]);
       up[i] = s[i] * big;
       down[i] = s[i] / big;
+    }
+    if (t->lifted[j])
+      for (size_t i = 0; i < rows; i++) {
+        const double by = gpc_exp(gpc_lift_by(f->growth, t->lift[j * ROWS + i]));
+        up[i] *= by;
+        down[i] *= by;
+      }
+    for (size_t i = 0; i < rows; i++) {
       up_sum[i] += up[i];
       down_sum[i] += down[i];
     }
@@ -137,6 +161,7 @@ static void draw_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup, siz
   const int independent = random->independent;
   double up_inv[ROWS], down_inv[ROWS];
   prepare_block(data, lookup, first + at, rows, independent, t);
+  prepare_lift(&random->lift, k, rows, t);
   for (size_t d = 0; d < random->pairs; d++) {
     const pair f = {
         .table = table + d * lookup->nodes,
@@ -144,6 +169,7 @@ static void draw_block(const gpc_gp_data *data, const gpc_gp_lookup *lookup, siz
         .e_row = independent ? 1 : 0,
         .e_class = independent ? count : 1,
         .tilt = random->tilt ? random->tilt[d] : 0.0,
+        .growth = random->lift.growth ? random->lift.growth[d] : 0.0,
     };
     pair_sums(&f, k, rows, t, up_inv, down_inv);
     for (size_t j = 0; j < k; j++) {

@@ -2,10 +2,12 @@
  *
  *   g(z_k) = mu(z_k) + a(z_k)'(m +- U x) +- sqrt(rho(z_k)) e_k             eq. (26)
  *
- * with S = U U', U lower triangular. The random numbers are the caller's. */
+ * with S = U U', U lower triangular, and growth at the ends, eq. (26b). The random numbers
+ * are the caller's. */
 #ifndef GPC_GP_DRAWS_H
 #define GPC_GP_DRAWS_H
 
+#include "gp_lift.h"
 #include "gp_lookup.h"
 #include "gp_model.h"
 
@@ -19,6 +21,7 @@ typedef struct {
   /* eq. (26a): [pairs], added to the slope in the one draw of a pair and subtracted in the
    * other, or NULL */
   const double *tilt;
+  gpc_lift lift; /* eq. (26b) */
   int independent;
 } gpc_gp_random;
 

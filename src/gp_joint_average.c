@@ -1,6 +1,8 @@
 /* gp_joint_average.c: see gp_joint_average.h. */
 #include "gp_joint_average.h"
+#include "gp_ends.h"
 #include "gp_joint_reduced.h"
+#include "gp_joint_site.h"
 #include "linalg.h"
 
 #include <math.h>
@@ -238,5 +240,8 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   if (joint->slope_free)
     mixture->at.slope =
         fmin(fmax(mixture->at.slope, joint->slope_low), joint->slope_high);
+  const size_t g = t.joint->nodes->g;
+  gpc_ends(g, g - (joint->site ? joint->site->p : 0), t.joint->nodes->z, t.pass[0].spread,
+           &mixture->low, &mixture->high);
   return status;
 }

@@ -34,10 +34,10 @@ gpc_status gpc_joint_latent(const gpc_gp_data *data, const gpc_joint_fitted *fit
 
 #define PAIRS 16 /* pairs of draws worked on together */
 
-/* Softmaxes of phi +- d of the rows, d [rows k x pairs], into all or p. */
+/* Softmaxes of phi + c G +- d of the rows, d [rows k x pairs], g [rows k], into all or p. */
 static void add_draws(const gpc_joint_rows *t, size_t first, size_t rows, size_t pair,
-                      size_t pairs, size_t total, const double *d, double *p,
-                      double *all) {
+                      size_t pairs, size_t total, const double *growth, const double *g,
+                      const double *d, double *p, double *all) {
   const size_t k = t->k, n = t->data->n, count = rows * k;
   for (size_t q = 0; q < pairs; q++)
     for (size_t i = 0; i < rows; i++)
@@ -45,6 +45,8 @@ static void add_draws(const gpc_joint_rows *t, size_t first, size_t rows, size_t
         for (size_t j = 0; j < k; j++) {
           const size_t at = i + rows * j;
           t->row[j] = t->phi[at] + (sign ? -d[at + count * q] : d[at + count * q]);
+          if (growth && g[at] != 0.0)
+            t->row[j] += gpc_lift_by(growth[pair + q], g[at]);
         }
         gpc_softmax_row(k, 1.0, t->row, t->work);
         for (size_t j = 0; j < k; j++) {
@@ -58,8 +60,8 @@ static void add_draws(const gpc_joint_rows *t, size_t first, size_t rows, size_t
 
 gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,
                            size_t pairs, const double *x, const double *noise,
-                           const gpc_memory *memory, gpc_poll poll, void *poll_data,
-                           double *p, double *all) {
+                           const gpc_lift *lift, const gpc_memory *memory, gpc_poll poll,
+                           void *poll_data, double *p, double *all) {
   gpc_joint_rows t;
   gpc_status status = gpc_joint_rows_begin(data, fit, memory, &t);
   const size_t k = data->k, n = data->n, size = t.size;
@@ -68,6 +70,7 @@ gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   double *d = gpc_get_doubles(memory, ROWS * k * PAIRS);
   double *v = gpc_get_doubles(memory, (t.x > t.r ? t.x : t.r) * PAIRS);
   double *own = gpc_get_doubles(memory, ROWS * PAIRS);
+  double *g = gpc_get_doubles(memory, ROWS * k);
   memcpy(chol, fit->cov, size * size * sizeof(double));
   if (status == GPC_OK)
     status = gpc_chol(size, 0.0, chol);
@@ -80,6 +83,9 @@ gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,
     const size_t rows = n - first < ROWS ? n - first : ROWS, count = rows * k;
     gpc_call_poll(poll, poll_data);
     gpc_joint_rows_read(&t, first, rows);
+    for (size_t j = 0; j < k && lift->growth; j++)
+      for (size_t i = 0; i < rows; i++)
+        g[i + rows * j] = gpc_lift_at(lift, gpc_gp_score(data, first + i, j));
     for (size_t pair = 0; pair < pairs; pair += PAIRS) {
       const size_t some = pairs - pair < PAIRS ? pairs - pair : PAIRS;
       for (size_t q = 0; q < some; q++)
@@ -95,7 +101,7 @@ gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,
             d[i + rows * j + count * q] +=
                 own[i + rows * q] + sqrt(t.rho[i + rows * j]) * noise[j + k * (pair + q)];
       }
-      add_draws(&t, first, rows, pair, some, pairs, d, p, all);
+      add_draws(&t, first, rows, pair, some, pairs, lift->growth, g, d, p, all);
     }
   }
   for (size_t i = 0; i < n * k && !all; i++)

@@ -9,6 +9,7 @@
 
 #include "class_features.h"
 #include "gp_fitted.h"
+#include "gp_lift.h"
 #include "gp_model.h"
 #include "gp_predict.h"
 #include "memory.h"
@@ -53,12 +54,12 @@ gpc_status gpc_joint_latent(const gpc_gp_data *data, const gpc_joint_fitted *fit
                             const gpc_memory *memory, gpc_poll poll, void *poll_data,
                             double *mean, double *var);
 
-/* Draws in antithetic pairs, cov in full: x [size x pairs] and noise [k x pairs] standard normal. With
+/* Draws in antithetic pairs, cov in full: x [size x pairs] and noise [k x pairs] standard normal; lift: eq. (26b). With
  * `all` [n x k x 2 pairs] every draw is kept, otherwise p [n x k] becomes their average.
  */
 gpc_status gpc_joint_draws(const gpc_gp_data *data, const gpc_joint_fitted *fit,
                            size_t pairs, const double *x, const double *noise,
-                           const gpc_memory *memory, gpc_poll poll, void *poll_data,
-                           double *p, double *all);
+                           const gpc_lift *lift, const gpc_memory *memory, gpc_poll poll,
+                           void *poll_data, double *p, double *all);
 
 #endif

@@ -22,9 +22,10 @@ typedef struct {
   gpc_params at; /* hyper, slope, inducing, q_mean; q_cov: of m given the slope */
   size_t slopes, e;
   double *effect; /* [e] */
-  double *cov;  /* [size x size], size = m + slopes + e; of a component, of what is not m
+  double *cov;    /* [size x size], size = m + slopes + e; of a component, of what is not m
                      the lower triangle at least */
-  double value; /* ELBO + log sd(slope) */
+  double low, high; /* scores beyond which rows tell little (gp_lift.h) */
+  double value;     /* ELBO + log sd(slope) */
 } gpc_posterior;
 
 gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,

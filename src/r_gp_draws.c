@@ -19,6 +19,7 @@ static gpc_gp_random unpack_functions(SEXP functions, const gpc_gp_data *data, s
       .e = r_doubles(r_element(functions, "e"), "e", (R_xlen_t)(each * pairs)),
       .tilt = r_doubles_or_null(r_element_or_null(functions, "tilt"), "tilt",
                                 (R_xlen_t)pairs),
+      .lift = r_gp_lift(functions, pairs),
       .independent = independent,
   };
 }
@@ -32,6 +33,8 @@ static gpc_gp_random some_functions(const gpc_gp_random *random, const gpc_gp_da
   some.e += first * data->k * (random->independent ? data->n : 1);
   if (some.tilt)
     some.tilt += first;
+  if (some.lift.growth)
+    some.lift.growth += first;
   return some;
 }
 

@@ -166,12 +166,13 @@ SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads)
   const size_t k = data.k, pairs = (size_t)XLENGTH(noise) / k;
   const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;
   const int all = r_flag(keep, "keep");
+  const gpc_lift lift = r_gp_lift(functions, pairs);
   const double *x = r_doubles(r_element(functions, "x"), "x", (R_xlen_t)(size * pairs));
   SEXP out =
       PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(data.n * k * (all ? 2 * pairs : 1))));
   const gpc_status status =
-      gpc_joint_draws(&data, &joint, pairs, x, r_doubles(noise, "e", -1), &r_memory,
-                      r_poll, NULL, REAL(out), all ? REAL(out) : NULL);
+      gpc_joint_draws(&data, &joint, pairs, x, r_doubles(noise, "e", -1), &lift,
+                      &r_memory, r_poll, NULL, REAL(out), all ? REAL(out) : NULL);
   UNPROTECT(1);
   return status == GPC_OK ? out : R_NilValue;
 }
@@ -187,6 +188,7 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
   const size_t size = joint.process.basis.m + joint.slopes + k * joint.features.r;
   const double *x = r_doubles(r_element(functions, "x"), "x", (R_xlen_t)(size * pairs));
   const double *e = r_doubles(noise, "e", -1), *end = r_doubles(ends, "ends", 2);
+  const gpc_lift lift = r_gp_lift(functions, pairs);
   SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * k)));
   size_t rows = INTERVAL_DOUBLES / (k * 2 * pairs);
   rows = rows < 1 ? 1 : rows < n ? rows : n;
@@ -196,8 +198,8 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
     const size_t count = n - first < rows ? n - first : rows;
     const void *mark = vmaxget();
     const gpc_gp_data part = some_rows(&data, first, count, z, shift);
-    if (gpc_joint_draws(&part, &joint, pairs, x, e, &r_memory, r_poll, NULL, NULL, all) !=
-        GPC_OK) {
+    if (gpc_joint_draws(&part, &joint, pairs, x, e, &lift, &r_memory, r_poll, NULL, NULL,
+                        all) != GPC_OK) {
       UNPROTECT(1);
       return R_NilValue;
     }

@@ -110,9 +110,9 @@ static SEXP lower_of(size_t size, const double *cov) {
 
 /* A mixture over hyperparameters as a list. */
 static SEXP pack_mixture(const gpc_posterior *p, int passes) {
-  static const char *names[] = {
-      "hyper",       "inducing", "q_mean", "q_cov",  "slope_var",
-      "slope_cross", "effect",   "cov",    "passes", ""};
+  static const char *names[] = {"hyper",     "inducing",    "q_mean", "q_cov",
+                                "slope_var", "slope_cross", "effect", "cov",
+                                "passes",    "ends",        ""};
   SEXP out = PROTECT(r_named_list(names));
   const size_t m = p->at.m, size = m + p->slopes + p->e;
   const double hyper[4] = {p->at.hyper.s2, p->at.hyper.l, p->at.hyper.sn2, p->at.slope};
@@ -126,6 +126,10 @@ static SEXP pack_mixture(const gpc_posterior *p, int passes) {
   put(out, names, "passes", Rf_ScalarInteger(passes));
   put(out, names, "inducing", vector_of(m, p->at.inducing));
   put(out, names, "q_mean", vector_of(m, p->at.q_mean));
+  if (p->low < p->high) {
+    const double ends[2] = {p->low, p->high};
+    put(out, names, "ends", vector_of(2, ends));
+  }
   if (p->e) {
     put(out, names, "effect", vector_of(p->e, p->effect));
     put(out, names, "cov", lower_of(size, p->cov));

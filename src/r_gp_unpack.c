@@ -42,3 +42,16 @@ gpc_gp_lookup r_gp_lookup(const gpc_gp_fitted *fit) {
     Rf_error("internal error: the posterior covariance is not positive definite");
   return lookup;
 }
+
+gpc_lift r_gp_lift(SEXP functions, size_t pairs) {
+  gpc_lift out = {0};
+  out.growth = r_doubles_or_null(r_element_or_null(functions, "growth"), "growth",
+                                 (R_xlen_t)pairs);
+  if (out.growth) {
+    const double *ends = r_doubles(r_element(functions, "ends"), "ends", 3);
+    out.low = ends[0];
+    out.high = ends[1];
+    out.scale = ends[2];
+  }
+  return out;
+}

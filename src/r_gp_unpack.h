@@ -7,6 +7,7 @@
 #define GPC_R_GP_UNPACK_H
 
 #include "gp_fitted.h"
+#include "gp_lift.h"
 #include "gp_lookup.h"
 #include "gp_model.h"
 #include "r_util.h"
@@ -14,5 +15,9 @@
 gpc_gp_fitted r_gp_fitted(SEXP fit);
 gpc_gp_data r_gp_scores(SEXP at, int threads);
 gpc_gp_lookup r_gp_lookup(const gpc_gp_fitted *fit);
+
+/* functions$growth [pairs] beyond functions$ends = c(low, high, scale), eq. (26b), or
+ * none where there is no such field. */
+gpc_lift r_gp_lift(SEXP functions, size_t pairs);
 
 #endif

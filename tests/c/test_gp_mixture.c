@@ -1,6 +1,7 @@
 /* The mixture over hyperparameters: made-up components whose mixture is known. */
 #include "cmemory.h"
 #include "ctest.h"
+#include "gp_ends.h"
 #include "gp_mixture.h"
 #include "linalg.h"
 
@@ -250,7 +251,26 @@ static void test_rough_same(void) {
   cmemory_end();
 }
 
+/* Up to which scores rows tell: nodes of a line, and others between them. */
+static void test_ends(void) {
+  const double z[8] = {-2.0, -1.0, 0.0, 1.0, 2.0, -1.5, 0.5, 1.5};
+  const double much[8] = {3.0, 4.0, 200.0, 1.0, 7.0, 2.0, 300.0, 0.5};
+  double few[8], low, high;
+  gpc_ends(8, 5, z, much, &low, &high); /* 3 + 2 + 4 > 8; 7 + .5 + 1 > 8 */
+  CHECK_NEAR(low, -1.0, 1e-15);
+  CHECK_NEAR(high, 1.0, 1e-15);
+  for (size_t i = 0; i < 8; i++)
+    few[i] = much[i] / 100.0; /* a tenth of 5.2: .03 + .02 + .04 + 2; .085 + 3 */
+  gpc_ends(8, 5, z, few, &low, &high);
+  CHECK_NEAR(low, 0.0, 1e-15);
+  CHECK_NEAR(high, 0.5, 1e-15);
+  gpc_ends(5, 5, z, much, &low, &high); /* no others: 3 + 4 + 200; 7 + 1 + 200 */
+  CHECK_NEAR(low, 0.0, 1e-15);
+  CHECK_NEAR(high, 0.0, 1e-15);
+}
+
 int main(void) {
+  test_ends();
   test_rough();
   test_rough_same();
   test_same();

@@ -428,7 +428,8 @@ static void test_two_classes(void) {
   cmemory_end();
 }
 
-/* Drawn functions by eq. (26), one by one, and the quantiles of all draws. */
+/* Drawn functions by eq. (26) with the growth of eq. (26b), one by one, and the quantiles
+ * of all draws. */
 static void test_draws(void) {
   enum { PAIRS = 6, K = 5, N = 37, FIT = 11 };
   gpc_gp_fitted fit = make_fit(FIT, GPC_MEAN_LINEAR, 1.5, 2.0, 0.01, 0.4);
@@ -437,6 +438,8 @@ static void test_draws(void) {
   CHECK(gpc_gp_lookup_make(&fit, &cmemory, &lookup) == GPC_OK);
   double *x = gpc_get_doubles(&cmemory, FIT * PAIRS),
          *e = gpc_get_doubles(&cmemory, N * K * PAIRS), tilt[PAIRS], chol[FIT * FIT];
+  const double growth[PAIRS] = {0.0, 0.3, 2.0, 0.0, 1e5, 0.1};
+  int lifted = 0;
   for (size_t i = 0; i < FIT * PAIRS; i++)
     x[i] = normal();
   for (size_t i = 0; i < N * K * PAIRS; i++)
@@ -450,7 +453,11 @@ static void test_draws(void) {
                             .x = x,
                             .e = e,
                             .independent = independent,
-                            .tilt = independent ? NULL : tilt};
+                            .tilt = independent ? NULL : tilt,
+                            .lift = {.low = -1.0,
+                                     .high = 1.5,
+                                     .scale = 0.4,
+                                     .growth = independent ? NULL : growth}};
     double *all = gpc_get_doubles(&cmemory, 2 * PAIRS * N * K),
            *p = gpc_get_doubles(&cmemory, N * K),
            *ends = gpc_get_doubles(&cmemory, 2 * N * K);
@@ -475,6 +482,12 @@ static void test_draws(void) {
           for (size_t q = 0; q < FIT && !independent; q++)
             for (size_t r = q; r < FIT; r++)
               dev += a[r] * chol[r + FIT * q] * x[q + FIT * pair];
+          const double above = fmax(z - 1.5, 0.0), below = fmax(-1.0 - z, 0.0);
+          if (!independent) {
+            const double by = growth[pair] * 0.2 * (above * above - below * below);
+            m += fmin(fmax(by, -GPC_LARGEST_LIFT), GPC_LARGEST_LIFT);
+            lifted += fabs(by) > 0.1;
+          }
           total += g[j] = exp(m + sign * dev);
         }
         for (size_t j = 0; j < K; j++) {
@@ -494,6 +507,7 @@ static void test_draws(void) {
       }
     }
   }
+  CHECK(lifted > 20);
   cmemory_end();
 }
 

@@ -108,8 +108,10 @@ static void predict_effects(const gpc_gp_data *rows, const gpc_gp_fitted *proces
     are_probabilities(n, k, p);
   }
   memset(p, 0, n * k * sizeof(double));
-  if (gpc_joint_draws(rows, &fit, PAIRS, take_normals(b, size * PAIRS),
-                      take_normals(b, k * PAIRS), &cmemory, NULL, NULL, p,
+  const double *x = take_normals(b, size * PAIRS), *noise = take_normals(b, k * PAIRS);
+  const gpc_lift lift = {
+      .low = -1.0, .high = 1.0, .scale = 1.0, .growth = take_normals(b, PAIRS)};
+  if (gpc_joint_draws(rows, &fit, PAIRS, x, noise, &lift, &cmemory, NULL, NULL, p,
                       NULL) == GPC_OK)
     are_probabilities(n, k, p);
 }

@@ -101,6 +101,7 @@ test_that("the average is that of rough processes by Laplace's method, written o
 test_that("draws are those of the averaged posterior", {
   d <- two_bent(120, 4)
   fit <- fit_gp2(d, class_effects = "none")
+  fit$averaged$ends <- NULL # without the growth of eq. (26b), which has a test of its own
   z <- outer(c(-2, -1, 0.5, 1.5), c(1, -1))
   draws <- with_seed(2, predict(fit, z, type = "draws", n_draws = 4000))
   logit <- log(draws[, 1, ] / draws[, 2, ])
@@ -167,6 +168,46 @@ test_that("fits through files, of older versions and with damage", {
     broken <- fit
     broken$averaged$q_cov <- -broken$averaged$q_cov
     expect_error(predict(broken, d$z), "averaged", class = "gpcalib_error_object")
+  }
+})
+
+test_that("a quarter of the draws grow beyond the scores that rows tell of, and nothing else changes", {
+  d <- with_seed(31, { # probabilities near 1 in many rows
+    z <- matrix(stats::rnorm(4 * 400, sd = 2.5), 400)
+    z <- z - rowMeans(z)
+    list(z = z, y = factor(oracle_draw(oracle_softmax(z)), levels = 1:4))
+  })
+  for (effects in c("none", "offset", "matrix")) {
+    fit <- fit_gp2(d, class_effects = effects)
+    ends <- fit$averaged$ends
+    # eq. (26b): by information, of which 8 (or a tenth of all) are left on either side
+    p <- predict(fit, d$z)
+    v <- (p * (1 - p))[order(d$z)]
+    left <- min(8, sum(v) / 10)
+    by_hand <- c(sort(d$z)[which(cumsum(v) > left)[1]], sort(d$z, TRUE)[which(cumsum(rev(v)) > left)[1]])
+    expect_lt(max(abs(ends - by_hand)), 0.5)
+    none <- fit
+    none$averaged$ends <- NULL
+    z <- rbind(c(6, -1, -2, -3), c(7, -2, -2, -3), c(0.2, 0.1, -0.1, -0.2), c(-6, 2, 2, 2))
+    draws <- function(fit, ...) with_seed(5, suppressWarnings(predict(fit, z, type = "draws", n_draws = 80, ...)))
+    moved <- log(draws(fit)) - log(draws(none))
+    moved <- moved - aperm(array(moved[, 2, ], c(4, 80, 4)), c(1, 3, 2)) # against the second class
+    half <- diff(ends) / 2
+    lift <- fit$averaged$hyper[["slope"]] / half * (pmax(z - ends[2], 0)^2 - pmax(ends[1] - z, 0)^2) / 2
+    lift <- lift - lift[, 2]
+    growth <- moved[1, 1, ] / lift[1, 1]
+    expect_equal(growth[seq(1, 80, 2)], growth[seq(2, 80, 2)], tolerance = 1e-6) # of both draws of a pair
+    grow <- rep(seq_len(40) %% 4 == 0, each = 2)
+    expect_lt(max(abs(growth[!grow])), 1e-12)
+    expect_true(all(growth[grow] > 0))
+    small <- abs(outer(as.vector(lift), growth)) < 30 # otherwise probabilities are 0
+    expect_lt(max(abs(as.vector(moved) - as.vector(outer(as.vector(lift), growth)))[small]), 1e-6)
+    expect_identical(draws(fit, vary_slope = FALSE), draws(none, vary_slope = FALSE))
+    expect_identical(suppressWarnings(predict(fit, z)), suppressWarnings(predict(none, z)))
+    with <- band(fit, z)
+    without <- band(none, z)
+    expect_lt(1 - with[1, 1, "upper"], (1 - without[1, 1, "upper"]) / 10)
+    expect_equal(with[3, , ], without[3, , ])
   }
 })
 

@@ -1,0 +1,48 @@
+# Random numbers for functions drawn from the posterior (src/gp_draws.h), which intervals and draws are made of.
+
+#' Functions to draw, in antithetic pairs: equation (26) of the methods vignette
+#'
+#' `vary_slope` draws an estimated slope as well, equation (26a): with it the whitened mean moves by
+#' `slope_cross`; x is in units of the root of q_cov.
+#' @return list: `x` [m x pairs], `e` [k x pairs], `tilt` [pairs] of the slope, or NULL,
+#'   `independent`.
+#' @noRd
+gp_functions <- function(object, at, pairs, vary_slope = FALSE) {
+  if (isTRUE(object$monotone)) return(mono_functions(object, pairs, vary_slope))
+  if (!is.null(object$effects)) { # all of (m, slope, e) together; see gp_known_slope()
+    size <- length(object$inducing) + object$effects$slopes + length(object$effects$effect)
+    out <- list(x = stats::rnorm(size * pairs), e = stats::rnorm(ncol(at$z) * pairs))
+    return(if (vary_slope) c(out, gp_growth(object, pairs)) else out)
+  }
+  out <- list(x = stats::rnorm(length(object$inducing) * pairs),
+    e = stats::rnorm(ncol(at$z) * pairs), tilt = NULL, independent = FALSE)
+  if (!vary_slope) return(out)
+  known <- is.null(object$slope_sd) || object$slope_sd == 0
+  if (!known) out <- gp_tilt(object, out, pairs)
+  c(out, gp_growth(object, pairs))
+}
+
+#' Slopes of the functions `out`
+#' @noRd
+gp_tilt <- function(object, out, pairs) {
+  out$tilt <- object$slope_sd * stats::rnorm(pairs)
+  move <- forwardsolve(t(chol(object$q_cov)), object$slope_cross)
+  out$x <- out$x + as.vector(outer(move, out$tilt))
+  out
+}
+
+# Median of the growth where there is any: by so many times its slope the map steepens over half of the width that rows tell of. Chosen,
+# as what rows leave open (src/gp_ends.c), on maps that grow like powers, squares and exponentials, and on some that flatten out.
+growth_scale <- 4
+
+#' Growth beyond the scores that rows tell of, equation (26b): every fourth pair of draws has some
+#' @return list: `growth` [pairs], `ends` = c(low, high, scale of G); NULL for posteriors that are not averaged.
+#' @noRd
+gp_growth <- function(object, pairs) {
+  ends <- object$growth_ends
+  if (is.null(ends) || object$mean == "log") return(NULL) # whose scores are probabilities
+  some <- seq_len(pairs) %% 4 == 0
+  growth <- numeric(pairs)
+  growth[some] <- abs(stats::rcauchy(sum(some), scale = growth_scale))
+  list(growth = growth, ends = c(ends, 2 * object$hyper[["slope"]] / (ends[2] - ends[1])))
+}

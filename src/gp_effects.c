@@ -191,7 +191,7 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       refused = 0;
       /* with a scaled H the promise may be too small: that says nothing of trust */
       accept(&f, forced ? 1.0 : promise <= 0.0 ? 0.5 : gain / promise, step);
-      if (promise < settings->tol && gain < 0.1 * settings->tol) {
+      if (!forced && promise < settings->tol && gain < 0.1 * settings->tol) {
         result->converged = 1;
         break;
       }

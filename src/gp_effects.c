@@ -91,8 +91,16 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
 
 #define LITTLE                                                                           \
   2.0 /* nats: a first step that promises no more, and keeps it, is the last */
+#define LITTLE_TOL 0.2 /* nats: to which effects are fitted that are worth so little */
 #define FORETOLD 0.1 /* nats: as near as that the promise must have come */
 #define MOST_REFUSED 12
+
+/* (Of two classes passes are cheap.) */
+static double tolerance(const gpc_effects_fitting *f, const gpc_effects_result *result) {
+  const int little = f->joint.data->k > 2 && f->here.has_effects &&
+                     f->here.elbo - result->none < LITTLE;
+  return little ? fmax(LITTLE_TOL, f->settings->tol) : f->settings->tol;
+}
 
 /* The step is taken. */
 static void accept(gpc_effects_fitting *f, double ratio, int step) {
@@ -169,7 +177,7 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     /* effects that are to be there whatever they promise, or that promise little */
     const int forced = !f.here.has_effects && (settings->worthless == -INFINITY ||
                                                (step == 0 && promise < LITTLE));
-    if (!forced && promise < settings->tol && f.radius >= 0.2 && f.scale <= 1.0) {
+    if (!forced && promise < tolerance(&f, result) && f.radius >= 0.2 && f.scale <= 1.0) {
       result->converged = 1;
       break;
     }

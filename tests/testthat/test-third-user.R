@@ -78,7 +78,7 @@ test_that("the picture of the shared map of two classes says what is not in it",
   fit <- suppressWarnings(calib_gp(rain_nyc$prob[1:600], rain_nyc$rain[1:600], class_effects = "offset"))
   said <- autoplot(fit)$labels
   expect_match(said$x, "half the log-odds")
-  expect_match(gsub("\n", " ", said$caption), "shifts one class against the other is not drawn here, but by plot_map\\(\\)")
+  expect_match(gsub("\n", " ", said$caption), "effects of the classes are not drawn here; plot_map\\(\\) shows them")
 })
 
 test_that("a small device is told how large the text should be, others are not", {

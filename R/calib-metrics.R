@@ -94,7 +94,7 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
       metric_table(forecast_rows(forecast, rows[[name]], name), how, cluster_rows(clusters, rows[[name]]))
     }), names(rows))
   }
-  structure(table, type = ece_types[specs$ece$type + 1], conf_level = conf_level,
+  structure(table, type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
     class = c("calib_metrics", "data.frame"))
 }
 
@@ -149,7 +149,7 @@ measures_table <- function(sums, specs, k, slope = NA_real_, rows = NULL) {
 print.calib_metrics <- function(x, digits = 4, ...) {
   table <- as.data.frame(x)
   if (!is.null(attr(x, "type")) && "measure" %in% names(table)) {
-    cat("Measures of a forecast; ece and mce are those of ", switch(attr(x, "type"), event = "the probability of the event",
+    cat("Measures of a forecast; ece and mce are those of ", switch(attr(x, "type"), event = if (is.null(attr(x, "event"))) "the probability of the event" else paste0("the probability of \"", attr(x, "event"), "\""),
       confidence = "the confidence (the highest probability of a row)", classwise = "the probability of each class",
       top_label = "the confidence, by predicted class", attr(x, "type")),
     if (!is.null(attr(x, "conf_level"))) {

@@ -233,7 +233,7 @@ object_wrong.calib_gp <- function(object) {
   cov <- object$q_cov
   if (!identical(dim(cov), c(size, size)) || !isSymmetric(cov, tol = 1e-8) ||
     inherits(try(chol(cov), silent = TRUE), "try-error")) {
-    return("has a posterior covariance that is none")
+    return("has a posterior covariance that is not positive definite")
   }
   if (isTRUE(object$slope_sd > 0) && is.null(object$slope_cross)) {
     return("has a slope that is uncertain, but no field `slope_cross`")

@@ -79,7 +79,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
                              base_size = 9) {
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
-  if (is.factor(x)) stop_input("x", "must be probabilities", "It is a factor. Labels come second, and predicted classes are no probabilities.")
+  if (is.factor(x)) stop_input("x", "must be probabilities", "It is a factor. Labels come second, and predicted classes are not probabilities.")
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
   dots <- list(...)
   known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes", "truth", "estimate"))

@@ -127,3 +127,9 @@ test_that("a map that nowhere leaves its straight line is not called curved for 
   expect_gt(gp_edf(straight), 1.5)
   expect_output(print(straight), "shared map: close to a straight line")
 })
+
+test_that("measures of two classes name the event they belong to", {
+  expect_output(print(calib_metrics(churn$p, churn$y)), "ece and mce are those of the probability of \"yes\"", fixed = TRUE)
+  expect_output(print(calib_metrics(churn$p, churn$y, event_level = "first")), "the probability of \"no\"", fixed = TRUE)
+  expect_output(print(calib_metrics(calib_sums(churn$p, churn$y))), "the probability of \"yes\"", fixed = TRUE)
+})

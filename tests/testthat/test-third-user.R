@@ -60,7 +60,7 @@ test_that("slips of the pen get a hint", {
   for (swapped in list(quote(calib_gp(votes$y, p)), quote(ece(votes$y, p)), quote(calib_validate(votes$y, p)), quote(plot_reliability(votes$y, p)))) {
     expect_error(eval(swapped), "Labels come second, and predicted classes are no", class = input)
   }
-  expect_error(calib_gp(votes$p == 1, votes$y), "predicted classes are no scores", class = input)
+  expect_error(calib_gp(votes$p == 1, votes$y), "predicted classes are not scores", class = input)
   expect_warning(calib_platt(votes$p + 1, votes$y), "only 1 and 2, which look like predicted classes", class = "gpcalib_warning_input")
   expect_warning(calib_platt(2 * votes$p - 1, votes$y), "only -1 and 1", class = "gpcalib_warning_input")
   expect_no_warning(calib_platt(4 * votes$p - 1.5, votes$y))

@@ -12,7 +12,7 @@
 #' \eqn{k(x, x') = \sigma^2 \exp(-(x-x')^2/(2 l^2))}{k(x, x') = s2 exp(-(x - x')^2 / (2 l^2))} and a
 #' little white noise, inferred through inducing inputs by variational inference (Wenger,
 #' Kjellström and Triebel, 2020). The expected log-softmax is expanded to second order, so that
-#' `elbo` approximates a lower bound of the log evidence and is not one strictly.
+#' `elbo` approximates a lower bound of the log evidence and is not strictly a bound.
 #'
 #' * `mean = "linear"`, the default: \eqn{\mu(z) = a z}{mu(z) = a z} with a > 0 estimated, z being the logits minus their row
 #'   mean, or the log-probabilities minus theirs. With
@@ -29,38 +29,36 @@
 #' `predict(approx = "mc", n_draws = 100)`.
 #'
 #' # When to use it, and what it cannot do
-#' For two classes and for many, when temperature scaling does not remove
-#' the miscalibration. Where it does, the result hardly differs from temperature scaling. With the default,
-#' `class_effects = "auto"`, it also shifts classes whose frequencies differ between training and calibration, corrects for
-#' pairs of classes that are often confused, and corrects low and high probabilities
-#' of a two-class problem differently, where the calibration rows support that.
+#' Use it for two classes and for many, when temperature scaling does not remove the miscalibration. Where temperature scaling
+#' suffices, `calib_gp()` gives nearly the same probabilities. With the default, `class_effects = "auto"`, it can do three more
+#' things where the calibration rows support them: shift classes whose frequencies differ between training and calibration, correct
+#' for pairs of classes that are often confused, and, with two classes, correct low and high probabilities differently.
 #'
 #' What it cannot do: with `class_effects = "none"` all classes share one map, so that no class can be shifted, and
-#' with two classes 1/2 stays 1/2. With several classes, effects are linear in the scores of the other classes. The effects belong to
-#' the class frequencies of the calibration rows; for other frequencies see `prior` of [predict.calib_gp()]. Class effects may change the most likely class
-#' of a row; `monotone = TRUE` excludes that.
+#' with two classes a probability of 1/2 stays 1/2. With three classes or more, the effects of the matrix are linear in the scores of the other classes.
+#' Class effects are valid for the class frequencies of the calibration rows; for other frequencies see `prior` of
+#' [predict.calib_gp()]. Class effects may change the most likely class of a row; `monotone = TRUE` prevents this.
 #'
 #' # Effects of the classes
 #' In addition to the shared map g, class k has
 #' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
-#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes, a power of its own,
-#' \eqn{v_k \log p_k}{v_k log p_k} with p the temperature-scaled probabilities, and with few classes a second matrix for
-#' those probabilities. Two classes have an offset and, in place of the matrix, an asymmetry: a term that bends low and
-#' high probabilities differently, so that Platt scaling and beta calibration are special cases. All have normal priors
-#' whose variances are estimated, so that
-#' they shrink to zero where they are not needed.
+#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes. Two further terms may be added. One is a power for each
+#' class, \eqn{v_k \log p_k}{v_k log p_k}, with p the temperature-scaled probabilities. The other, with few classes, is a second matrix,
+#' which multiplies these probabilities in place of the scores. Two classes have an offset and, in place of the matrix, an
+#' asymmetry: a term that bends low and high probabilities differently, so that Platt scaling and beta calibration are special
+#' cases. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
-#' * `"auto"`, the default, adds them unless they lower the evidence lower bound by more than one (with
-#'   many classes: if a score test speaks for them); `print()` says which were chosen and by how much they raise it. It means `"none"` with `mean = "log"`, `covariance = "diag"`, `center
-#'   = FALSE` and `optimize_inducing = TRUE`.
-#' * `"none"` is the process of the paper, and the fits of version 0.1 of this package.
-#' * `"offset"` and `"matrix"` add them in any case.
+#' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than one (with many classes: if a
+#'   score test favours them). `print()` says which were chosen and by how much they raise the bound. With `mean = "log"`,
+#'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
+#' * `"none"` is the model of the paper and of version 0.1 of this package.
+#' * `"offset"` and `"matrix"` add these effects in any case.
 #'
-#' The matrix is for up to 26 classes and its second part for up to 14, which [gp_control()] can change; with
-#' more classes there are offsets. [`summary()`][calibrator] says which classes are shifted and which are confused,
-#' [`tidy()`][calibrator] has offsets (`offset[k]`), matrix (`matrix[k, j]`, what the score of class j does to class k; for two classes the asymmetry,
-#' `asymmetry[k]`) and powers (`power[k]`) with their
-#' posterior standard deviations, and [`autoplot()`][autoplot.calib_gp] draws them.
+#' The matrix is used with up to 26 classes and the second matrix with up to 14; [gp_control()] can change these limits. With more
+#' classes there are only offsets. [`summary()`][calibrator] says which classes are shifted and which are confused with each other.
+#' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
+#' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`); `power[k]`.
+#' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
 #'
 #' # Keeping the accuracy of the classifier
 #' The map of a fit need not be increasing, and then it changes the most likely class of some rows.
@@ -68,51 +66,54 @@
 #' with the higher score never gets the lower probability, and classes with equal scores get equal
 #' probabilities. The guarantee holds for the computed numbers, including rounding, for every `approx` of
 #' [`predict()`][predict.calib_gp], for every single draw and for both ends of every interval;
-#' `type = "class"` is the class with the highest score, the first of several. The order is weak: scores that differ
-#' by little may get the same probability.
+#' `type = "class"` is the class with the highest score (the first of them if there are several). The order is weak: scores that
+#' differ by little may get the same probability.
 #'
-#' The process, and with `class_effects = "offset"` its offsets, are fitted as without `monotone`. The posterior mean, and every function of the posterior that prediction
-#' averages over, is replaced by the nearest increasing function, weighted by where the scores lie (see
-#' `vignette("methods", package = "gpcalib")`). `order_cost` is the loss in log-likelihood on the
-#' calibration rows from replacing the mean. A warning of class `gpcalib_warning_order_cost` says when it is
+#' The process, and with `class_effects = "offset"` its offsets, are fitted as without `monotone`. Then the posterior mean, and every
+#' function drawn from the posterior for prediction, is replaced by the nearest increasing function, where the distance is weighted by
+#' the distribution of the scores (see `vignette("methods", package = "gpcalib")`). `order_cost` is the loss in log-likelihood on the
+#' calibration rows from replacing the mean. A warning of class `gpcalib_warning_order_cost` is given when it is
 #' more than 5: then higher scores are not always more likely to be right,
 #' and a map that is not increasing would be more accurate. When higher scores go with the wrong
 #' classes, the increasing map is flat (`gpcalib_warning_flat`).
 #'
-#' With `monotone = TRUE` the default of `class_effects` means `"none"`. With `"offset"` the
-#' guarantee holds for a class that has the higher score and no lower offset (in draws and intervals, where offsets are
-#' drawn as well, for the offsets of each draw). Map and offsets are estimated together, with more than 26 classes the map first
-#' and the offsets for this map. With `"matrix"` no such guarantee is possible: an error. `predict(prior = )`
-#' changes how frequent classes are: then the guarantee holds for a class that has the higher score and whose frequency is
-#' multiplied by no less.
+#' With `monotone = TRUE` the default of `class_effects` is the same as `"none"`. With `"offset"` the guarantee is weaker: of two classes, the
+#' one with the higher score never gets the lower probability unless its offset is lower. (Draws and intervals draw the offsets, too; there the
+#' guarantee refers to the offsets of each draw.) Map and offsets are estimated together; with more than 26 classes the map is estimated
+#' first, and then the offsets given this map. With `"matrix"` no such guarantee is possible, and the call is an error. `predict(prior = )`
+#' multiplies the frequencies of the classes by different factors: then the guarantee holds unless the class with the higher score has
+#' the lower factor.
 #'
 #' # Hyperparameters
-#' A small calibration set says little about the variance and the lengthscale of the process. Probabilities are those of the pair with
+#' A small calibration set hardly determines the variance and the lengthscale of the process. Probabilities use the pair with
 #' the highest bound. Intervals and draws would be too narrow if that pair were taken as known, above all
-#' where it makes the map a straight line, and where the map bends more sharply than the functions of one smooth kernel do. With
-#' `integrate = TRUE`, the default, they come from the average of the posteriors for rougher processes, whose values at evenly spaced knots have
-#' Matern's covariance with \eqn{\nu = 3/2}{nu = 3/2} or \eqn{\nu = 1/2}{nu = 1/2}, each with a
-#' few pairs of standard deviation \eqn{\sigma}{sigma} and lengthscale l, the straight line included, with weights
+#' where it makes the map a straight line, or where the map bends more sharply than one smooth kernel allows.
+#'
+#' With `integrate = TRUE`, the default, intervals and draws therefore come from a weighted average of several posteriors. These
+#' belong to rougher processes, whose values at evenly spaced knots have a Matern covariance with \eqn{\nu = 3/2}{nu = 3/2} or
+#' \eqn{\nu = 1/2}{nu = 1/2}, each with a few pairs of standard deviation \eqn{\sigma}{sigma} and lengthscale l. The straight line is
+#' one of them. The weights are
 #' \deqn{\mathrm{evidence} \times p(\sigma) \times p(l)}{evidence x p(sigma) x p(l)}
-#' and the priors \eqn{\sigma \sim \mathrm{Exp}(1/10)}{sigma ~ Exp(1/10)} and
-#' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), w the width of the bulk of the scores (as in the integrated
-#' nested Laplace approximation of Rue, Martino and Chopin, 2009). The average is replaced by one Gaussian
-#' with the same mean and covariance, which the fit keeps in `averaged`; intervals are extended to hold the probability itself where they
-#' would not. The posteriors are Laplace's approximations. The variances of few effects of the classes (up to 40) are averaged over as
-#' well, by a factor common to all; with more than 200 effects (a matrix of eleven classes or more) nothing
-#' is averaged. Where `hyper` fixes one of variance and lengthscale, the average is over the other, with the kernel of the fit. Nothing is averaged where `hyper` fixes both values, nor with `covariance = "diag"` or `optimize_inducing =
-#' TRUE`.
-#' `integrate = FALSE` saves about half of the time of a fit and gives the narrower intervals. Probabilities do not depend on
-#' `integrate`: averaging them as well lowered the log loss on simulated curved maps and raised it on small sets
+#' with the priors \eqn{\sigma \sim \mathrm{Exp}(1/10)}{sigma ~ Exp(1/10)} and
+#' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), where w is the width of the bulk of the scores. Each posterior is a Laplace
+#' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). One Gaussian with the mean and the covariance
+#' of the average replaces it; the fit stores it in `averaged`. An interval that would not contain the probability itself is extended to do so.
+#'
+#' With up to 40 class effects, their variances are averaged over as well, by a factor common to all. With more than 200 (a matrix of eleven
+#' classes or more) nothing is averaged. Where `hyper` fixes either the variance or the lengthscale, the average is over the other, with the kernel of
+#' the fit. Nothing is averaged where `hyper` fixes both, nor with `covariance = "diag"` or `optimize_inducing = TRUE`.
+#'
+#' `integrate = FALSE` saves about half of the time of a fit and gives narrower intervals. Probabilities do not depend on
+#' `integrate`: averaging them as well lowered the log loss on simulated curved maps, but raised it on small sets
 #' of real data with two classes.
 #'
 #' # Zeros
 #' A probability of exactly 0 (a logit of `-Inf`) has no logarithm. When zeros occur among the
 #' calibration scores, values below a floor are raised to it. `floor = NULL` tries half the
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K) and keeps the one with the
-#' highest bound. With few rows the bound may treat a score of
-#' zero as impossible because no true class had one; floors lower than half the smallest positive value therefore have a prior proportional to their
-#' square root (not with `class_effects = "none"`, which is version 0.1).
+#' highest bound. With few rows, the bound may favour a very low floor only because no true class among them had a score of
+#' zero. Floors below half the smallest positive value therefore have a prior proportional to their square root (except with
+#' `class_effects = "none"`, which is the model of version 0.1).
 #'
 #' # When the data do not determine the map
 #' If every calibration row is classified correctly, the slope
@@ -126,9 +127,9 @@
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
 #' @param floor Probabilities below this value are raised to it. `NULL`:
-#'   when zeros occur, the value with the highest evidence lower bound. Where the calibration rows have no
-#'   zeros nothing is raised in fitting, and in new rows zeros (and all that is below) count as the square of the smallest
-#'   probability seen, at most 1e-8.
+#'   when zeros occur, the value with the highest evidence lower bound. If the calibration rows have no
+#'   zeros, nothing is raised in fitting; in new rows, the floor is then the square of the smallest
+#'   probability seen, but at most 1e-8.
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
 #' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced
@@ -142,18 +143,19 @@
 #'   or fix both at their optimum (`FALSE`)? See the section on hyperparameters.
 #' @param control A list made by [gp_control()].
 #' @param ... Must be empty, so that a misspelt argument is noticed.
-#' @return An object of class `c("calib_gp", "calibrator")` with, beside the fields of every
-#'   calibrator: `elbo`, `hyper` (named: variance, lengthscale, noise, slope), `inducing`,
-#'   `q_mean` and `q_cov` (the whitened variational posterior), `passes` (the number of passes over the data;
-#'   `passes_floor`: those for other values of `floor`), `mean`, `covariance`, `center`, `floor`,
-#'   `range` (of the scores seen), and `increasing`, `changed` (whether the posterior mean is increasing there,
-#'   and how many calibration rows change their most likely class), `monotone` (whether the order is guaranteed),
-#'   with it `order_cost` and `order_mass` (the loss in log-likelihood, and the weights of the projection), `slope_sd`,
-#'   `slope_cross` (the
-#'   standard deviation of an estimated slope, and how `q_mean` moves with it), `averaged` (the posterior that intervals and draws
-#'   are taken from, with the same fields, the number of its `passes` and `ends`, see [`predict()`][predict.calib_gp]; `NULL` without), `outside` (0.2, what [`predict()`][predict.calib_gp] leaves to rows of another kind; `NULL` without), and `scores_seen` (a histogram
-#'   of the scores and a temperature, for [`autoplot()`][autoplot.calib_gp]). See
-#'   [`predict()`][predict.calib_gp], [latent()] and [calibrator].
+#' @return An object of class `c("calib_gp", "calibrator")`; see [`predict()`][predict.calib_gp], [latent()] and [calibrator] for what can be done
+#'   with it. Beside the fields of every calibrator it has
+#'   * `elbo`, `passes` (the number of passes over the data) and `passes_floor` (those for other values of `floor`);
+#'   * `hyper` (named: variance, lengthscale, noise, slope), `inducing`, and the whitened variational posterior `q_mean`, `q_cov`;
+#'   * `slope_sd`, the standard deviation of an estimated slope, and `slope_cross`, the change of `q_mean` per unit of the slope;
+#'   * the settings `mean`, `covariance`, `center`, `floor` and `monotone`;
+#'   * `range` (of the scores seen), `increasing` (whether the posterior mean increases on that range) and `changed` (how many calibration rows
+#'     change their most likely class);
+#'   * with `monotone = TRUE`, `order_cost` (the loss in log-likelihood) and `order_mass` (the weights of the projection);
+#'   * `averaged`, the posterior for intervals and draws, with the same fields, the number of its `passes` and `ends` (see
+#'     [`predict()`][predict.calib_gp]), or `NULL`;
+#'   * `outside`, 0.2: the pseudo-count for rows unlike the calibration rows (see [`predict()`][predict.calib_gp]), or `NULL`;
+#'   * `scores_seen`, a histogram of the scores and a temperature for [`autoplot()`][autoplot.calib_gp].
 #' @references
 #' Rue, H., Martino, S. and Chopin, N. (2009). Approximate Bayesian inference for latent Gaussian models by using
 #' integrated nested Laplace approximations. *Journal of the Royal Statistical Society B* 71, 319-392.

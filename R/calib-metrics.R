@@ -6,18 +6,18 @@
 #' one data frame; on request with intervals, and with the range of the calibration errors that a
 #' calibrated forecast would show.
 #'
-#' With `conf_level`, measures that are means get an interval (`conf.low`, `conf.high`). That of the accuracy is Wilson's,
+#' With `conf_level`, measures that are means get an interval (`conf.low`, `conf.high`). The accuracy has Wilson's interval,
 #' with the effective number of rows \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} when there are weights. Log loss, Brier
 #' score, over- and underconfidence and the gap have bootstrap-t intervals: each replicate is studentised, so that the
 #' interval follows the skewness caused by rare errors. Where there are too few errors for a valid interval, none is given,
 #' with a warning of class `gpcalib_warning_few`: fewer than 10 wrong
 #' or right rows for losses and gap, fewer than 30 wrong (right) ones for over- (under-) confidence.
-#' The gap is an absolute value: its interval is that of the signed gap without the sign, so that it begins
+#' The gap is an absolute value: its interval holds the absolute values of the interval for the signed gap, so that it begins
 #' at 0 when both signs are possible. Accuracy, gap, over- and underconfidence always refer to the most
 #' likely class, whatever `type` says.
 #'
-#' The calibration errors have no interval, because resampling adds to their bias: it could miss the
-#' estimate itself. Instead they are compared with their distribution under calibration. Labels are drawn from the
+#' The calibration errors have no interval, because resampling adds to their bias: a bootstrap interval might not even contain the
+#' estimate. Instead they are compared with their distribution under calibration. Labels are drawn from the
 #' probabilities, `replicates` times, and `null.low`, `null.high` are the quantiles of the error that hold a
 #' share `conf_level` of these; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
 #' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small p-value is
@@ -26,9 +26,9 @@
 #' `calib_slope` is the inverse temperature 1/T: the factor a by which the log-probabilities would have to be multiplied,
 #' \eqn{\mathrm{softmax}(a \log p)}{softmax(a log p)}, estimated by maximum likelihood. It is 1 for a calibrated forecast and less
 #' for an overconfident one. It has no intercept. Cox's recalibration slope, `slope` of [calib_validate()], is estimated together with
-#' an intercept; the two differ where the event is forecast too often or too rarely. Its interval is Wald's with a robust error, its p-value that of the
-#' likelihood-ratio test of a = 1, by the same kind of draws. It is the more powerful test where a forecast is
-#' over- or underconfident throughout: with two classes, 500 rows and a slope of 0.8 it found the error in
+#' an intercept; the two slopes differ where the event is forecast too often or too rarely. The interval of `calib_slope` is a Wald interval with a
+#' robust standard error. Its p-value is that of the likelihood-ratio test of a = 1, by the same kind of draws. This test is more powerful than those of ECE and MCE where a forecast is
+#' over- or underconfident throughout: with two classes, 500 rows and a slope of 0.8 it detected the miscalibration in
 #' 60 % of simulated cases, ECE in 24 % and MCE in 17 %. The p-value of MCE has little power, because the largest gap
 #' is usually that of the bin with the fewest rows.
 #'
@@ -36,8 +36,8 @@
 #' groups, and the distribution under calibration comes from a wild bootstrap, which changes the sign of all residuals of a
 #' group together at random, instead of drawing labels row by row.
 #'
-#' Resampling is governed by [set.seed()]: it uses two numbers of R's generator as the seed of its
-#' own, which has one stream per replicate.
+#' Use [set.seed()] to make the resampling reproducible. It takes two numbers from R's generator as the seed of its
+#' own generator, which has one stream per replicate.
 #'
 #' @inheritParams ece
 #' @param ... Passed on to [ece()] and, as far as it has them, [mce()]: `bins`, `norm`, `binning`,
@@ -94,7 +94,7 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
       metric_table(forecast_rows(forecast, rows[[name]], name), how, cluster_rows(clusters, rows[[name]]))
     }), names(rows))
   }
-  structure(table, type = ece_types[specs$ece$type + 1], conf_level = conf_level,
+  structure(table, type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
     class = c("calib_metrics", "data.frame"))
 }
 
@@ -149,8 +149,9 @@ measures_table <- function(sums, specs, k, slope = NA_real_, rows = NULL) {
 print.calib_metrics <- function(x, digits = 4, ...) {
   table <- as.data.frame(x)
   if (!is.null(attr(x, "type")) && "measure" %in% names(table)) {
-    cat("Measures of a forecast; ece and mce by ", switch(attr(x, "type"), event = "the probability of the event",
-      confidence = "the confidence", classwise = "the probabilities of each class", attr(x, "type")),
+    cat("Measures of a forecast; ece and mce are those of ", switch(attr(x, "type"), event = if (is.null(attr(x, "event"))) "the probability of the event" else paste0("the probability of \"", attr(x, "event"), "\""),
+      confidence = "the confidence (the highest probability of a row)", classwise = "the probability of each class",
+      top_label = "the confidence, by predicted class", attr(x, "type")),
     if (!is.null(attr(x, "conf_level"))) {
       paste0("\n", say_level(attr(x, "conf_level")), " intervals (conf) and ranges of a calibrated forecast (null)")
     }, "\n", sep = "")
@@ -171,7 +172,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
     cat(if (all(is.na(slope) & !is.nan(slope))) {
       "calib_slope cannot be computed from sums: it needs the rows"
     } else {
-      "calib_slope is 1/temperature, without an intercept; Cox's slope is that of calib_validate()"
+      "calib_slope is 1/temperature (no intercept); calib_validate() gives Cox's slope and intercept"
     }, "\n", sep = "")
   }
   invisible(x)

@@ -94,7 +94,7 @@ warn_temperature <- function(fit) {
     warn_gpcalib("bound", paste0("The scores do not favour the true classes: the temperature ran ",
       "to its upper bound, T = ", value, ", which makes all classes equally likely."))
   } else if (fit$status == "flat") {
-    warn_gpcalib("flat", paste0("All scores of every row are equal, so that they say nothing ",
+    warn_gpcalib("flat", paste0("All scores of every row are equal, so that they carry no information ",
       "about the temperature: T = 1."))
   } else if (fit$status == "not_converged") {
     warn_gpcalib("not_converged", paste0("The temperature did not converge in ", fit$passes,

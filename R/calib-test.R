@@ -198,7 +198,7 @@ test_spiegelhalter <- function(forecast, replicates) {
   variance <- sum(pmax(rowSums(p^3) - square^2, 0))
   if (variance <= 1e-20 * length(square)) {
     stop_input("probs", "give every possible class of a row the same probability",
-      "Spiegelhalter's test says nothing then; use another method.")
+      "Spiegelhalter's statistic is then undefined; use another method.")
   }
   excess <- function(labels) sum(square - p[cbind(seq_along(labels), labels)])
   z <- excess(forecast$labels) / sqrt(variance)

@@ -67,7 +67,7 @@ say_loss <- function(object) {
 #' @noRd
 say_updated <- function(object) {
   if (!is.null(object[["row_loss"]]) || is.null(object$seen_weight) || object$method == "none") return(NULL)
-  "updated or merged: log loss and accuracy on all its rows are not known any more"
+  "updated or merged: log loss and accuracy on the calibration rows are no longer known"
 }
 
 #' The class whose mean prediction is farthest from its frequency on the calibration rows

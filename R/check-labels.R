@@ -115,7 +115,7 @@ check_extra_columns <- function(columns, classes, arg) {
   bare <- sub("^\\.pred_", "", columns)
   extra <- columns[!columns %in% classes & !bare %in% classes]
   if (length(extra) && all(classes %in% c(columns, bare))) {
-    stop_input(arg, paste0("has columns that are no class (", say_values(extra), ")"),
+    stop_input(arg, paste0("has columns that match no class (", say_values(extra), ")"),
       paste0("Keep only the score columns: ", say_values(classes), "."))
   }
 }

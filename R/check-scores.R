@@ -28,7 +28,7 @@ as_score_matrix <- function(x, arg) {
       paste0("It is ", if (is.character(x) && !is.null(dim(x))) "a character matrix." else {
         sub("^It is ", "", say_given(x))
       }, if ((is.factor(x) || is.logical(x)) && arg %in% c("scores", "probs")) {
-        " Labels come second, and predicted classes are no scores: give probabilities or logits."
+        " Labels come second, and predicted classes are not scores: give probabilities or logits."
       } else {
         " Give one row per case and one column per class."
       }))

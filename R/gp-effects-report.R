@@ -223,10 +223,10 @@ print_effects <- function(effects, classes) {
   if (is.null(effects)) return(invisible())
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
-  cat("\nClass effects ", if (effects$worth < 0) "lower" else "raise", " the log evidence by ", format(abs(effects$worth), digits = 3),
-    " together. Each part, with the other parts in the model:\n", sep = "")
+  cat("\nClass effects change the log evidence by ", if (effects$worth >= 0) "+", format(effects$worth, digits = 3),
+    " together. Adding each part to a model with the others:\n", sep = "")
   for (part in names(effects$parts)) {
-    cat("  ", effect_words(part, length(classes)), ": by about ", say(effects$parts[[part]]), "; prior standard deviation ",
+    cat("  ", effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
       say(effects$sd[[part]]), "\n", sep = "")
   }
   shifted <- effects$shifted
@@ -239,8 +239,8 @@ print_effects <- function(effects, classes) {
   }
   mixed <- effects$mixed
   if (!is.null(mixed)) {
-    cat("  often mistaken", if (nrow(mixed)) paste0(" (change of the log-odds of the true class where the scores give 90 % to another):\n    ",
-      paste0("\"", mixed$class, "\" for \"", mixed$said, "\" ", signed(mixed$estimate), collapse = ", ")) else ": none by more than two standard deviations",
+    cat("  often mistaken", if (nrow(mixed)) paste0(" (change of the true class's latent value where the scores give 90 % to the other):\n    ",
+      paste0("true \"", mixed$class, "\" for \"", mixed$said, "\" ", signed(mixed$estimate), collapse = ", ")) else ": none by more than two standard deviations",
       "\n", sep = "")
   }
 }

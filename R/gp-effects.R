@@ -239,7 +239,7 @@ effects_wrong <- function(object) {
 #' What the core returns for an object with effects, unless their covariance is none
 #' @noRd
 effects_result <- function(result) {
-  if (is.null(result)) stop_object("object", "has a field `effects` that has a covariance that is none")
+  if (is.null(result)) stop_object("object", "has a field `effects` that has a covariance that is not positive definite")
   result
 }
 
@@ -278,7 +278,7 @@ joint_effects_wrong <- function(object) {
   # the factor that a prediction needs is made in C, which says if there is none
   if (any(effects$cov[lower_diagonal(size)] <= 0) || short && (any(effects$own[lower_diagonal(each), ] <= 0) ||
     inherits(try(chol(from_lower(effects$cov)), silent = TRUE), "try-error"))) {
-    return("has a covariance that is none")
+    return("has a covariance that is not positive definite")
   }
 }
 

@@ -223,7 +223,7 @@ warn_gp <- function(fit, data) {
       format(fit$hyper[["slope"]], digits = 3), "."))
   }
   if (fit$flat) {
-    warn_gpcalib("flat", "All scores of every row are equal, so that they say nothing about the map.")
+    warn_gpcalib("flat", "All scores of every row are equal, so that they carry no information about the map.")
   }
   if (fit$status == "not_converged") {
     warn_gpcalib("not_converged", paste0("The fit stopped after ", fit$passes,

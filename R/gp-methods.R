@@ -55,7 +55,7 @@ gp_edf <- function(object) length(object$q_mean) - sum(diag(object$q_cov)) + (ob
 describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
   if (object$changed > 0) {
-    lines <- c(lines, paste0(if (!object$increasing && !object$monotone) "the map is not increasing: ", format(object$changed, big.mark = ","), " of ",
+    lines <- c(lines, paste0(if (!object$increasing && !object$monotone) "the map is not increasing everywhere: ", format(object$changed, big.mark = ","), " of ",
       format(object$n, big.mark = ","), " calibration rows change their most likely class", say_order_kept(object)), say_accuracy(object))
   }
   if (object$monotone) {
@@ -101,7 +101,10 @@ say_shape <- function(object) {
   edf <- gp_edf(object)
   size <- paste0(formatC(edf, format = "f", digits = 1), " effective degrees of freedom")
   if (object$mean != "linear") return(paste0("shared map: ", size))
-  paste0("shared map: ", if (edf < 1.5) "close to a straight line, as in temperature scaling, " else "curved, ", "with ", size)
+  # many small steps use degrees of freedom, too: 0.1 moves no probability by more than 0.025
+  away <- if (edf >= 1.5) gp_departure(object, seq(object$range[1], object$range[2], length.out = 200))$departure
+  straight <- edf < 1.5 || max(abs(away)) < 0.1
+  paste0("shared map: ", if (straight) "close to a straight line, as in temperature scaling, " else "curved, ", "with ", size)
 }
 
 #' The numbers of the model, and of the computation
@@ -155,7 +158,7 @@ print.summary.calib_gp <- function(x, ...) {
     cat("  increasing: its mean keeps the order of the classes in every row\n")
   } else {
     cat("  not increasing everywhere: ", fit$changed, " of ", fit$n,
-      " calibration rows change their most likely class (monotone = TRUE keeps it)\n", sep = "")
+      " calibration rows change their most likely class", say_order_kept(fit), "\n", sep = "")
   }
   away <- x$departure
   clear <- abs(away$departure) > 2 * away$sd
@@ -230,7 +233,7 @@ object_wrong.calib_gp <- function(object) {
   cov <- object$q_cov
   if (!identical(dim(cov), c(size, size)) || !isSymmetric(cov, tol = 1e-8) ||
     inherits(try(chol(cov), silent = TRUE), "try-error")) {
-    return("has a posterior covariance that is none")
+    return("has a posterior covariance that is not positive definite")
   }
   if (isTRUE(object$slope_sd > 0) && is.null(object$slope_cross)) {
     return("has a slope that is uncertain, but no field `slope_cross`")

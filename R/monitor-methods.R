@@ -24,6 +24,7 @@ monitor_slope <- function(ratios) {
 }
 
 #' @rdname calib_monitor
+#' @order 3
 #' @export
 tidy.calib_monitor <- function(x, ...) {
   x <- check_monitor(x, "x")
@@ -48,6 +49,7 @@ tidy.calib_monitor <- function(x, ...) {
 }
 
 #' @rdname calib_monitor
+#' @order 3
 #' @export
 glance.calib_monitor <- function(x, ...) {
   x <- check_monitor(x, "x")
@@ -68,6 +70,7 @@ alarm_at <- function(monitor, column = 4L, path = run_path(monitor)) {
 }
 
 #' @rdname calib_monitor
+#' @order 3
 #' @export
 summary.calib_monitor <- function(object, ...) {
   object <- check_monitor(object)
@@ -98,6 +101,7 @@ when_lost <- function(monitor, path, alarm) {
 say_e <- function(x) ifelse(x > 1e6, format(x, digits = 2), formatC(x, digits = 3, format = "fg", flag = "#"))
 
 #' @rdname calib_monitor
+#' @order 3
 #' @export
 print.calib_monitor <- function(x, ...) {
   x <- check_monitor(x, "x")
@@ -115,7 +119,7 @@ print.calib_monitor <- function(x, ...) {
   path <- run_path(x)
   at <- alarm_at(x)
   if (at > 0) {
-    cat("raised in period ", x$period[path[at, 2]], "\n", sep = "")
+    cat("raised in period \"", x$period[path[at, 2]], "\"\n", sep = "")
   } else {
     cat("not raised\n")
   }
@@ -135,7 +139,7 @@ print.summary.calib_monitor <- function(x, ...) {
   shown$e_value <- say_e(shown$e_value)
   shown$highest <- say_e(shown$highest)
   print(shown, row.names = FALSE)
-  if (!is.na(x$lost)) cat("The e-value began to rise in period ", x$lost, ": about then calibration was lost\n", sep = "")
+  if (!is.na(x$lost)) cat("The e-value began to rise in period \"", x$lost, "\": calibration was lost about then\n", sep = "")
   if (is.finite(x$slope)) {
     cat("Inverse temperature of the run ", format(x$slope, digits = 3), " (ideal: 1; less is overconfident, more underconfident)", "\n", sep = "")
   }
@@ -146,10 +150,12 @@ print.summary.calib_monitor <- function(x, ...) {
 }
 
 #' @rdname calib_monitor
+#' @order 3
 #' @export
 nobs.calib_monitor <- function(object, ...) sum(check_monitor(object)$sums[, 1])
 
 #' @rdname calib_monitor
+#' @order 3
 #' @export
 Ops.calib_monitor <- function(e1, e2) {
   if (.Generic != "+" || missing(e2)) {

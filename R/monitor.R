@@ -4,7 +4,7 @@
 #' Monitor the calibration of a forecast over time
 #'
 #' A monitor receives probabilities and labels as they arrive. It keeps sums from which the scores of every
-#' period can be computed, and a test of calibration that may be looked at after every batch.
+#' period can be computed, and a test of calibration whose result may be inspected after every batch.
 #'
 #' # The test
 #' A test such as Hosmer and Lemeshow's holds its level when it is made once. Made after every batch, it
@@ -22,30 +22,30 @@
 #' * `"bins"`: the odds of the event (of the second of two classes; of the most likely class when there are
 #'   more) are wrong by a factor that differs between ten bins of its probability;
 #' * `"offset"`: the odds of single classes are wrong by a factor;
-#' * `"process"`, on request: any map that [calib_gp()] can learn. A fit to the first 100 rows, which takes in the later ones by
-#'   [`update()`][update.calibrator], predicts each row before its label is used. Since early fits may be poor, products of \eqn{q/p}{q/p} that begin with the first,
-#'   the second, ... fit are averaged.
+#' * `"process"`, on request: any map that [calib_gp()] can learn. A fit to the first 100 rows, which later rows
+#'   [update][update.calibrator], predicts each row before its label is used. Since early fits may be poor, the products of
+#'   \eqn{q/p}{q/p} that begin with the first, the second, ... fit are averaged.
 #'
 #' Each of the first three is averaged over a grid of parameters with fixed weights. By Bayes' rule that is the product of
 #' \eqn{q_t(y_t)/p(y_t)}{q_t(y_t) / p(y_t)} where \eqn{q_t}{q_t} averages the grid with weights learned from the
 #' rows before t. The e-value of the monitor is the mean of those of the alternatives. It depends on the rows
 #' fed, not on their order or on how they were divided into batches (with `"process"` it depends on the
 #' order, not on the batches). A label that was given probability 0 makes it infinite:
-#' that cannot happen to a calibrated forecast. Where a 0 is a rounded number (0.004 in a table of two digits), raise it
-#' before: `pmax(probs, 0.005)` for two classes.
+#' that cannot happen to a calibrated forecast. If zeros are rounded numbers (0.004 given as 0.00, say), raise them
+#' first: `pmax(probs, 0.005)` for two classes.
 #'
 #' The level holds if, given the rows before it, each label is drawn from its probabilities. It does not hold for
 #' forecasts of overlapping periods (this week's rain, issued every day), whose labels depend on each other
 #' beyond what their probabilities say.
 #'
 #' # Periods, late labels, recalibration
-#' * `period` says to which period a row belongs; by default every call is one. Rows of an old period are added
+#' * `period` says to which period a row belongs; by default every call is a new period. Rows of an earlier period are added
 #'   to its sums.
 #' * Rows whose label is `NA` wait in the object. Give the labels later by
 #'   `update(monitor, labels = , id = )`, with the `id` given before (by default rows are numbered 1, 2, ... as
 #'   they are fed). They enter the sums of their own period, and the test from then on.
 #' * After the forecast was recalibrated, `update(monitor, ..., restart = TRUE)` begins a new run: the e-value
-#'   starts at 1 again. Each run has the level, not all runs together.
+#'   starts at 1 again. The level holds for each run, not for all runs together.
 #'
 #' # Weights
 #' A weight is a number of rows: weight 2 is the same as the row twice. Weights below 1 make the test more
@@ -55,10 +55,10 @@
 #' # Merging
 #' `a + b` adds the sums of two monitors (of two machines, say), by period and run, and the evidence of their
 #' last run. That is what one monitor fed with all rows would hold, if the labels of the one do not depend on
-#' those of the other given their probabilities. What cannot be merged is the path: in which order the rows of
-#' the two came is not known, so that the merged monitor shows the e-value from the moment of merging on, with a
+#' those of the other given their probabilities. The path cannot be merged, since the order in which the rows of the
+#' two came is not known: the merged monitor shows the e-value from the moment of merging on, with a
 #' message. An earlier alarm is recorded in the two original monitors only.
-#' Of the fits of two `"process"` alternatives the one that has seen more rows goes on; what each of them found counts.
+#' Of the fits of two `"process"` alternatives, the one that has seen more rows is continued; the evidence of both counts.
 #'
 #' @param probs Probabilities of the classes: matrix, data frame or, for two classes, a vector (see
 #'   [gpcalib_input]). `NULL` for a monitor that has seen nothing yet: then `classes` is needed.
@@ -69,8 +69,8 @@
 #' @param id One value per row, all different, by which labels can be given later. `NULL`: rows are numbered.
 #' @param classes The classes, where labels and columns do not say them.
 #' @param alternatives Which alternatives to test against: some of `"temperature"`, `"bins"`, `"offset"` and `"process"`. The last is slower (a few hundredths of
-#'   a second per hundred rows) and its object larger. In simulations (`bench/results/monitor.md`) it finds what the
-#'   others find about as soon as they do.
+#'   a second per hundred rows), and the monitor is larger with it. In simulations (`bench/results/monitor.md` in the sources) it
+#'   detected miscalibration about as soon as the others.
 #' @param level The level of the test: the alarm is raised when the e-value reaches 1/level.
 #' @param object,x,e1,e2 A monitor.
 #' @param restart Begin a new run before this batch?
@@ -104,6 +104,7 @@
 #' m
 #' summary(m)
 #' head(tidy(m), 3)
+#' @order 1
 #' @export
 calib_monitor <- function(probs = NULL, labels = NULL, period = NULL, weights = NULL, id = NULL, classes = NULL,
                           alternatives = c("temperature", "bins", "offset"), level = 0.05, ...) {
@@ -120,6 +121,7 @@ calib_monitor <- function(probs = NULL, labels = NULL, period = NULL, weights = 
 }
 
 #' @rdname calib_monitor
+#' @order 2
 #' @importFrom stats update
 #' @export
 update.calib_monitor <- function(object, probs = NULL, labels, period = NULL, weights = NULL, id = NULL,

@@ -32,7 +32,7 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     ggplot2::scale_y_discrete(labels = function(x) shorten(x, 24)) +
     labs(title = "Offsets of the classes", x = "Offset of the latent value", y = NULL,
       caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " farthest of ", k, " classes. "),
-        "Right of 0 the class is made more likely. Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
+        "Right of 0 the class becomes more likely. Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
 }
@@ -72,7 +72,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     (if (numbers) {
       geom_fit_text(aes(.data$said, .data$class, label = .data$label), data = named, width = 0.9 / k,
         height = 0.9 / k, size = text_size(base_size),
-        colour = ifelse(abs(named$estimate) > 0.6 * most, "white", "black"))
+        colour = ifelse(abs(named$estimate) > 0.75 * most, "white", "black"))
     }) +
     # Without colour both ends are as dark: a stroke in every cell that is lowered tells them apart.
     (if (any(rows$estimate < -0.1 * most)) {
@@ -85,9 +85,9 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_x_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
-    labs(title = "What the matrix moves", x = "Class to which the scores give 90 %", y = "Class that is moved",
+    labs(title = "Effects of the matrix", x = "Class to which the scores give 90 %", y = "Class that changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class is made more likely, orange with a stroke: less. Largest between two classes: ", paste(shorten(named$class, 12), "for", shorten(named$said, 12),
+      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. Largest changes (row for column): ", paste(shorten(named$class, 12), "for", shorten(named$said, 12),
         named$label, sep = "\u00a0", collapse = ", "), say_move(named[1, ]), " Changes sum to zero over the classes.",
         base_size = base_size)) +
     picture_theme(base_size) +

@@ -366,9 +366,9 @@ latent_caption <- function(plan, level, histogram, points) {
     if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences matter, so that all lines are shifted to the same mean.",
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
       if (length(first$classes) == 2) {
-        " What shifts one class against the other is not drawn here, but by plot_map()."
+        " The effects of the classes are not drawn here; plot_map() shows them."
       } else {
-        " Effects of single classes are not drawn."
+        " The effects of the classes are not drawn here."
       }
     },
     if (some) {

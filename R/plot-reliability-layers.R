@@ -113,11 +113,12 @@ share_layer <- function(rows, length, pen) {
 
 diagram_facets <- function(plan, base_size) {
   by <- if (plan$by_class) vars(.data$class) else if (plan$panels > 1) vars(.data$forecast)
-  labeller <- short_labels(plan$columns)
+  room <- if (is_crowded(plan, base_size)) min(12, title_letters(plan$columns)) else title_letters(plan$columns)
+  labeller <- ggplot2::as_labeller(function(x) wrap_title(x, room))
   # With one forecast the titles have room for the rows of the class.
   if (plan$by_class && !plan$both && !is.null(plan$sizes)) {
     labeller <- ggplot2::as_labeller(function(x) wrap_title(paste0(x, ", ", say_number(round(plan$sizes[x])), " rows"),
-      title_letters(plan$columns)))
+      room))
   }
   if (plan$histogram) {
     square_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free",
@@ -154,7 +155,7 @@ FacetSquare <- ggproto("FacetSquare", ggplot2::FacetGrid,
 
 corner_layer <- function(tables, rows, plan, base_size) {
   few <- plan$columns > 2 || base_size < 8
-  parts <- lapply(tables, corner_numbers, few = few)
+  parts <- lapply(tables, corner_numbers, few = few, crowded = is_crowded(plan, base_size))
   text <- join_tables(parts)
   free <- vapply(seq_len(nrow(text)), function(i) {
     mine <- rows$forecast == text$forecast[i] &
@@ -173,7 +174,7 @@ corner_layer <- function(tables, rows, plan, base_size) {
     lineheight = 0.95, colour = "grey20")
 }
 
-corner_numbers <- function(table, few) {
+corner_numbers <- function(table, few, crowded = FALSE) {
   type <- attr(table, "type")
   corner <- attr(table, "corner")
   if (!is.null(corner)) return(data.frame(class = table$class[1], label = corner))
@@ -194,7 +195,7 @@ corner_numbers <- function(table, few) {
   }
   label <- paste("ECE", say_three(per$ece))
   over <- attr(table, "overconfidence")
-  if (type == "confidence" && is_whole(table) && !is.null(over)) {
+  if (type == "confidence" && is_whole(table) && !is.null(over) && !crowded) {
     under <- attr(table, "underconfidence")
     words <- if (few) c("over", "under") else c("overconfidence", "underconfidence")
     label <- paste0(label, "\n", words[1], " ", say_measure(over), "\n", words[2], " ",
@@ -282,7 +283,7 @@ diagram_caption <- function(tables, plan, base_size) {
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".")
   }
-  words <- if (plan$type == "confidence" && plan$method == "bins") {
+  words <- if (plan$type == "confidence" && plan$method == "bins" && !is_crowded(plan, base_size)) {
     paste0(" ", if (few) "\"over\", \"under\"" else "Over-, underconfidence",
       ": mean confidence when wrong, mean doubt (1 - confidence) when right.")
   }

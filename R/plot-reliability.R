@@ -79,7 +79,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
                              base_size = 9) {
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
-  if (is.factor(x)) stop_input("x", "must be probabilities", "It is a factor. Labels come second, and predicted classes are no probabilities.")
+  if (is.factor(x)) stop_input("x", "must be probabilities", "It is a factor. Labels come second, and predicted classes are not probabilities.")
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
   dots <- list(...)
   known <- setdiff(names(formals(reliability_table)), c("probs", "labels", "classes", "truth", "estimate"))
@@ -167,11 +167,15 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
     diagram_labels(tables, plan, base_size) +
     picture_theme(base_size) +
     square_theme(fixed = !plan$histogram) +
-    theme(strip.text = element_text(size = rel(if (base_size < 8 && plan$columns > 1) (if (plan$columns > 3) 0.6 else 0.7) else 0.8)))
+    theme(strip.text = element_text(size = rel(if (base_size >= 8 || plan$columns == 1) 0.8 else if (plan$columns > 3 || is_crowded(plan, base_size)) 0.6 else 0.7)))
 }
 
+#' Rows of panels in a small picture: they are too small for more than one number in the corner and for long titles
+#' @noRd
+is_crowded <- function(plan, base_size) base_size < 8 && plan$panels > 3 && !plan$histogram
+
 quarters <- c(0, 0.25, 0.5, 0.75, 1)
-panel_names <- c("Observed", "Rows")
+panel_names <- c("Observed frequency", "Rows")
 
 #' What goes where: which classes, how many panels, whether there is a lower one
 #' @noRd

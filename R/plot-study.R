@@ -157,7 +157,8 @@ mark_labels <- function(means, reference, base_size) {
   means$label <- study_marks(means)
   rows <- means[nzchar(means$label) & !means$method %in% reference, ]
   if (!nrow(rows)) return(NULL)
-  ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.05,
+  # above the line of the grid, which would cross the words
+  ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.05, vjust = -0.25,
     size = text_size(base_size, if (base_size < 8) 0.55 else 0.66), colour = "grey20", check_overlap = base_size < 8)
 }
 
@@ -238,7 +239,7 @@ study_labels <- function(means, object, reference, lost, base_size) {
     },
     x = if (is.null(reference)) what else paste("Difference in", if (length(metrics) == 1) said else "the metric"), y = NULL,
     caption = wrap_words("Points: ", say_count(splits, "split"), "; bars: mean with one standard error. ", side,
-      if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale the others could not be told apart.",
+      if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale, the others could not be told apart.",
       if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),
       if (lost[["infinite"]]) paste0(" ", say_count(lost[["infinite"]], "infinite or undefined value"), " not drawn."),
       if (lost[["unmatched"]]) paste0(" ", say_count(lost[["unmatched"]], "value"), " without a finite value of ", reference, " in the same split."),

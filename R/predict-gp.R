@@ -7,8 +7,8 @@
 #'   interval, `"draws"` for probabilities under functions drawn from the posterior.
 #' @param approx How the latent posterior is integrated for `"prob"` and `"class"`.
 #'   `"delta"` expands the softmax to second order about the posterior mean; rows for which that
-#'   is not good enough (the next terms of some probability may exceed 1e-4) are averaged over a
-#'   fixed set of 512 functions. With two classes every row is integrated by quadrature. It needs
+#'   is not accurate enough (the next terms of the expansion may change a probability by more than 1e-4) are averaged over a
+#'   fixed set of 512 functions. With two classes every row is integrated by quadrature. `"delta"` needs
 #'   no random numbers. `"mean"` takes the softmax of the posterior mean. `"mc"`
 #'   averages over `n_draws` random functions.
 #' @param n_draws How many functions to draw (in antithetic pairs, so that an odd number is
@@ -16,51 +16,52 @@
 #' @param level Coverage of the interval, for `type = "interval"`.
 #' @param independent For `approx = "mc"`: give every latent value noise of its own instead of
 #'   drawing functions, as in the paper. Kept for comparison; it changes the most likely class of
-#'   some rows, and is for fits without class effects, as the paper's are.
+#'   some rows, and needs a fit without class effects, as in the paper.
 #' @param vary_slope For `"interval"` and `"draws"`: draw the slope of the linear prior mean as well,
-#'   or take it as known? With class effects it is drawn with them unless this says `FALSE`.
+#'   or take it as known? With class effects, the slope and the effects are drawn together unless this is `FALSE`.
 #' @param prior Class frequencies of the new rows, where they differ from those of the calibration rows, as in
-#'   [predict.calibrator()]. Probabilities and their estimate in `"interval"` are corrected as everywhere: multiplied
-#'   by the ratio of new to old frequency, rows divided by their sum. `"draws"` are corrected draw by draw, and
+#'   [predict.calibrator()]. Probabilities and their estimate in `"interval"` are corrected as for every calibrator: they are multiplied
+#'   by the ratio of new to old frequency, and each row is divided by its sum. `"draws"` are corrected draw by draw, and
 #'   the limits of `"interval"` are those of corrected draws. Not for `"latent"`.
-#' @param ... Must be empty, so that a misspelt argument is noticed. So is an argument that does not
-#'   apply, such as `level` without `type = "interval"`.
+#' @param ... Must be empty, so that a misspelt argument is noticed. An argument that does not
+#'   apply, such as `level` without `type = "interval"`, is an error as well.
 #' @details
 #' A function is drawn as \eqn{g(z) = \mu(z) + a(z)'v + \sqrt{\rho(z)}\,e_k}{g(z) = mu(z) + a(z)'v
 #' + sqrt(rho(z)) e_k}, v from the variational posterior and shared by all rows, \eqn{e_k}{e_k} one
 #' per class, so that the latent values of a row have their joint posterior covariance. Draws use
 #' R's generator: [set.seed()] governs them.
 #'
-#' The slope a of the linear prior mean is estimated. Intervals and draws take its uncertainty into account, by
-#' the curvature of the bound (`fit$slope_sd` holds it); without it the intervals of a fit that needs
-#' no more than a temperature would be far too short. `vary_slope = FALSE` takes the slope as known.
-#' Without class effects probabilities are those given the slope; the variance of `"latent"` includes that of the
+#' The slope a of the linear prior mean is estimated. Intervals and draws take its uncertainty into account. Its standard deviation,
+#' `fit$slope_sd`, comes from the curvature of the bound. Without it, intervals would be far too short where the map is
+#' just a temperature. `vary_slope = FALSE` takes the slope as known.
+#' Without class effects, probabilities are computed with the slope fixed at its estimate; the variance of `"latent"` includes that of the
 #' slope, as the band of [`autoplot()`][autoplot.calib_gp] does.
 #'
 #' Intervals and draws also take into account that the variance and the lengthscale of the process are not known, unless the fit was made
-#' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are those of
-#' their optimum, so that the average of many draws is near `type = "prob"` and not equal to it. For the same reason a probability can lie near
-#' one end of its interval; an interval that would not contain it is extended. An interval is for the calibrated probability itself, that
-#' is, for the map; it does not say what the next label will be.
+#' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are computed
+#' at the optimum of both, so that the average of many draws is near `type = "prob"` but not equal to it. For the same reason a probability can lie near
+#' one end of its interval; an interval that would not contain it is extended. An interval describes the uncertainty of the calibrated probability
+#' itself, that is, of the map. It is not a prediction interval for the next label.
 #'
-#' Rows with a probability near 1 say that it is near, and hardly how near. Beyond the scores that rows tell of (`fit$averaged$ends`: outside of them all rows together have
-#' the information of 32 at even odds, or a tenth of all), the map may become steeper, so that a quarter of
-#' the drawn functions do, by amounts from a half-Cauchy distribution. Upper limits of probabilities near 1 are therefore nearer to 1 than the curve itself suggests. This is left out with
-#' `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
+#' Calibration rows with a probability near 1 show that it is near 1, but hardly how near. Beyond the scores for which the rows are informative
+#' (`fit$averaged$ends`; outside them all rows together carry as much information as 32 rows at even odds, or a tenth of the total), the map may become
+#' steeper. A quarter of the drawn functions therefore do, by amounts from a half-Cauchy distribution, and upper limits of probabilities near 1 come
+#' nearer to 1 than the curve itself suggests. This is left out with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
 #'
-#' The coverage of 95 % intervals was measured in simulations with known truth; it is .92 to 1.00 on average over rows for most maps and lower for
-#' the kinks of some maps and many rows: the tables are in `vignette("uncertainty", package = "gpcalib")`.
+#' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is .92 to 1.00 for most maps, and lower for
+#' maps with kinks and with many calibration rows. The tables are in `vignette("uncertainty", package = "gpcalib")`.
 #'
 #' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores in every mode. Its functions are
-#' increasing and have no noise of single classes; `"delta"` averages over 128 fixed functions, and over 1024 in rows where two
-#' halves of these differ by more than 5e-4, also for two classes; `"latent"` is the increasing map and the variance of the functions
-#' about it; `independent = TRUE` is an error.
+#' increasing and have no noise of single classes. `"delta"` averages over 128 fixed functions, also with two classes, and over 1024 in rows
+#' where the averages of the two halves of the 128 differ by more than 5e-4. `"latent"` gives the increasing map and the variance of the functions
+#' about it. `independent = TRUE` is an error.
 #'
-#' With three or more classes that have effects, the next row may be one that the N calibration rows (or their weight) say nothing
-#' of: with probability 0.2/(N + 0.2), and then any class is as likely as another. So no class gets less than 0.2/(N + 0.2)/K, unless a logit of `-Inf` rules it out;
-#' draws and limits of intervals leave this out (the share may be far smaller: with probability 1/2 it is below a tenth of that), and so does `approx = "mean"`, the map's mean itself.
+#' With three or more classes and class effects, probabilities allow for a new row unlike all N calibration rows (N is their total weight if they are
+#' weighted). Such a row is assumed to come with probability 0.2/(N + 0.2), and all K classes are then equally likely. So no class gets
+#' less than 0.2/(N + 0.2)/K, unless a logit of `-Inf` rules it out. Draws and the limits of intervals do not include this term, because the share of such
+#' rows may be far smaller (with probability 1/2 it is below a tenth of its mean). Nor does `approx = "mean"`, which is the softmax of the posterior mean alone.
 #'
-#' A logit more than 1e8 / slope below the highest of its row counts as `-Inf`, a class ruled out: otherwise its size would
+#' A logit more than 1e8 / slope below the highest of its row is treated as `-Inf`, that is, its class is ruled out: otherwise it would
 #' dominate the row mean that is subtracted from all scores.
 #'
 #' Beyond the scores seen in fitting the map returns to its prior mean and intervals widen. When

@@ -4,6 +4,7 @@
 #' @param digits,rows How many decimals and rows to print.
 #' @param ... Passed on to [print.data.frame()]; `summary()` ignores it.
 #' @rdname reliability_table
+#' @order 2
 #' @return `summary()` returns, for isotonic tables, a data frame with the columns `class`,
 #'   `measure`, `score`, `miscalibration`, `discrimination`, `uncertainty`; for smooth ones, one with `class`, `ici`,
 #'   `e50`, `e90`, `emax` and `edf` (effective degrees of freedom, 2 for a straight line); for bins, one with
@@ -36,6 +37,7 @@ summary.reliability_table <- function(object, ...) {
 }
 
 #' @rdname reliability_table
+#' @order 2
 #' @export
 print.reliability_table <- function(x, digits = 3, rows = 20, ...) {
   about <- function(name) attr(x, name)

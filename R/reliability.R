@@ -110,6 +110,7 @@
 #' summary(curve)
 #'
 #' summary(reliability_table(rain_nyc$prob, rain_nyc$rain, method = "smooth", by = rain_nyc$origin))
+#' @order 1
 #' @export
 reliability_table <- function(probs, labels, bins = 15,
                               type = c("auto", "confidence", "classwise", "top_label", "event"),

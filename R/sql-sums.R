@@ -205,7 +205,7 @@ check_lazy_found <- function(found) {
   if (rows == 0) stop_input("probs", "has no rows")
   odd <- sum(as.double(found$gpcalib_odd))
   if (odd > 0) {
-    stop_input("probs", paste0("has NULL in scores, labels, weights or groups, or labels that are no class, in ", odd, " of ", rows,
+    stop_input("probs", paste0("has NULL in scores, labels, weights or groups, or labels that match no class, in ", odd, " of ", rows,
       " rows"), "Filter these rows out.")
   }
   bad <- sum(as.double(found$gpcalib_bad))

@@ -314,7 +314,7 @@ warn_undefined <- function(study) {
   none <- is.na(study$value) & is.na(study$error)
   if (!any(none)) return()
   warn_gpcalib("undefined", paste0("Not a number: ", sum(none), " of the ", nrow(study), " values (",
-    say_values(levels(droplevels(study$metric[none]))), "). A mean over them is none either."))
+    say_values(levels(droplevels(study$metric[none]))), "). Means over these values are undefined."))
 }
 
 #' Rows keep what belongs to the study; without its columns it is a plain data frame

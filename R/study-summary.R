@@ -176,7 +176,7 @@ common_warnings <- function(seen) {
   words <- gsub("[0-9][0-9.,]*", "#", seen$message) # the same warning about other numbers
   most <- names(which.max(table(words)))
   example <- seen$message[match(most, words)]
-  paste0(paste(names(by), by, collapse = ", "), "; most often: \"", first_words(example, 90), "\"")
+  paste0("from ", paste0(names(by), " (", by, ")", collapse = ", "), "; most often: \"", first_words(example, 90), "\"")
 }
 
 # Printing --------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ say_study <- function(table) {
   sizes <- attr(table, "sizes")
   cat("<calib_study> ", if (sets > 1) paste0(sets, " data sets, "), say_count(methods, "method"), ", ",
     paste(splits, collapse = " to "), if (identical(as.integer(splits), 1L)) " split" else " splits",
-    if (nrow(sizes) == 1) paste0(": ", sizes$n_cal, " rows calibrate, ", sizes$n_test, " test"),
+    if (nrow(sizes) == 1) paste0(": ", sizes$n_cal, " calibration rows and ", sizes$n_test, " test rows"),
     "\n", sep = "")
   if (min(sizes$n_cal, sizes$n_test) < study_few) {
     cat("few rows: with fewer than ", study_few, " to calibrate or test, differences are mostly chance\n", sep = "")

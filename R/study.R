@@ -12,8 +12,8 @@
 #' * a function `(scores, labels, ...)` that returns something [predict()] works on with
 #'   `predict(fit, newdata)`, or a function of the new scores. It gets a matrix with the classes as
 #'   column names and a factor; `predict()` must return probabilities in the same form as scores;
-#' * a list of one of these and arguments for it: `list("gp", mean = "identity")`. Among them
-#'   `predict` holds arguments for `predict()`, as in `list("gp", predict = list(approx = "mean"))`,
+#' * a list of one of these and arguments for it: `list("gp", mean = "identity")`. Among these arguments,
+#'   `predict` holds those for `predict()`, as in `list("gp", predict = list(approx = "mean"))`,
 #'   or a function `(fit, newdata)` that takes its place, as in `list(fit = f, predict = g)`.
 #'
 #' Entries can be named, `list(gp = "gp", mean = list("gp", predict = list(approx = "mean")))`; methods
@@ -21,18 +21,18 @@
 #' functions that have arguments of these names (weights also through `...`), unless the entry
 #' gives its own.
 #'
-#' A method that stops with an error, or whose predictions are no probabilities, is recorded as
-#' failed in that split, with the message, and the rest goes on; a warning of class
+#' A method that stops with an error, or whose predictions are not probabilities, is recorded as
+#' failed in that split, with the message, and the study goes on; a warning of class
 #' `gpcalib_warning_failed` says so at the end. Warnings and messages are collected as well:
 #' `attr(study, "conditions")` is a data frame of all three.
 #'
 #' @section Metrics:
-#' Likewise: the name of a measure (`"ece"`, `"mce"`, `"log_loss"`, `"brier_score"`,
+#' Each entry of `metrics` is the name of a measure (`"ece"`, `"mce"`, `"log_loss"`, `"brier_score"`,
 #' `"class_accuracy"`, `"overconfidence"`, `"underconfidence"`, `"confidence_gap"`, `"sharpness"`), a
 #' function `(probs, labels, ...)` that returns a number, or a list of one of these and arguments,
 #' such as `list("ece", bins = 100)`. Small values are taken to be good, except for `"class_accuracy"`
-#' and `"sharpness"`; `higher = TRUE` among the arguments says the same of another one, and `target = 1` that the
-#' value nearest to 1 is the best, as for a slope or a ratio of observed to expected events. Values that are
+#' and `"sharpness"`; `higher = TRUE` among the arguments of a metric says that large values are good, and `target = 1` that the
+#' value nearest to 1 is best, as for a slope or a ratio of observed to expected events. Values that are
 #' not numbers are kept as they are, with a warning of class `gpcalib_warning_undefined`.
 #'
 #' @section Splits:
@@ -40,11 +40,11 @@
 #' sides get each class in proportion. `groups` are never split (patients, speakers, days,
 #' blocks of time): whole groups are drawn in random order until their rows come nearest to `n_cal`.
 #' With `time` the calibration rows are a window of consecutive rows at a random place, and the test
-#' rows are those that come next, so that nothing is tested on its past; rows of the same time stay
+#' rows are those that come next, so that no test row is older than a calibration row; rows of the same time stay
 #' together.
 #'
 #' @section Random numbers:
-#' [set.seed()] governs everything. All divisions are drawn first. Then every pair of data set and
+#' Use [set.seed()] to make a study reproducible. All divisions are drawn first. Then every pair of data set and
 #' split has a random stream of its own, in which each method starts at the same place. So the
 #' result depends neither on the number of workers, nor, for any method, on which others take part.
 #'

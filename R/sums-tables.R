@@ -41,8 +41,8 @@ sums_metrics <- function(sums, ...) {
   allowed <- c("norm", "debias", "estimator")
   bad <- setdiff(names(given), allowed)
   if (length(bad) || length(given) && is.null(names(given))) {
-    stop_input("...", paste0("has arguments that sums cannot follow any more (", say_values(bad), ")"),
-      "Bins, type and event are those that calib_sums() was given; of the rest there are norm, debias and estimator.")
+    stop_input("...", paste0("has arguments that cannot be applied to sums (", say_values(bad), ")"),
+      "Bins, type and event are those that calib_sums() was given; norm, debias and estimator can be chosen here.")
   }
   spec <- ece_spec(sums$classes, bins = sums$bins, type = sums$type, norm = given$norm %||% 1,
     debias = given$debias %||% FALSE, estimator = given$estimator %||% "mean",
@@ -51,7 +51,7 @@ sums_metrics <- function(sums, ...) {
   specs <- list(ece = spec, mce = maximum_spec(spec))
   tables <- lapply(sums$parts, function(part) measures_table(unstack_bins(part, sums$bins), specs, length(sums$classes)))
   table <- if (sums$by) bind_groups(tables, names(tables)) else tables[[1]]
-  structure(table, type = sums$type, conf_level = NULL, class = c("calib_metrics", "data.frame"))
+  structure(table, type = sums$type, event = if (sums$event > 0) sums$classes[sums$event], conf_level = NULL, class = c("calib_metrics", "data.frame"))
 }
 
 `%||%` <- function(a, b) if (is.null(a)) b else a

@@ -237,7 +237,7 @@ stream_wrong <- function(stream, classes) {
 before_wrong <- function(stream) {
   before <- stream$before
   if (is.null(before)) return(NULL)
-  if (!is.list(before) || !identical(names(before), before_parts)) return("says nothing of the frozen rows")
+  if (!is.list(before) || !identical(names(before), before_parts)) return("does not describe the frozen rows")
   wrong <- check_parts(before[c("changed", "order_mass", "order_cost")], list(changed = field("whole", low = 0),
     order_mass = field("number", mass_bins + 2L, low = 0, optional = TRUE), order_cost = field("number", optional = TRUE)))
   if (length(wrong)) return(wrong)

@@ -34,13 +34,13 @@
 #' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
 #' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to .02 higher than that of a fit
 #' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 1000 scores (rows times
-#' classes) have single precision, more a relative precision of 2.4e-4. When there are more than 300 rows (two classes), 1000 (up to four) or 1400, rows with
-#' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, which
-#' are most, become a few. Rows near a boundary between classes remain single. With more than 26 classes all rows remain single. The summary takes up to 3 kB for two
+#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows (two classes), 1000 (up to four) or 1400, rows with
+#' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
+#' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
 #' classes, 32 kB for ten, 60 kB for twenty and 80 kB for more. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
-#' is 100 to 700 kB large.)
+#' takes 100 to 700 kB.)
 #'
-#' With it the log loss of an updated fit was at most .002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
+#' With this summary the log loss of an updated fit was at most .002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
 #'
 #' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.
 #' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: the object then contains the quadratic alone. (With more than
@@ -53,6 +53,7 @@
 #' numeric `forget` continues from the calibrator in use. If nothing changes, the cost in log loss is small; after a change of the classifier or the
 #' population the result is much better than with `forget = 0` (`bench/results/stream-drift.md` in the sources).
 #'
+#' @aliases update.calib_gp
 #' @param object A calibrator.
 #' @param scores,labels,weights The new rows, in the same form and with the same classes as in fitting. A single
 #'   row is enough. A batch with new classes, other columns or missing values is an error, and none of its rows is used.

@@ -120,7 +120,7 @@ validation_verdict <- function(x) {
   )
   if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
   paste0("No miscalibration found: the intervals of ", paste(c("O:E" = "O:E", slope = "slope", curve = "ICI")[which(!outside)], collapse = ", "),
-    " hold their ideal values.", if (isTRUE(min(attr(x, "events"), attr(x, "n") - attr(x, "events")) < few_events)) {
+    " contain their ideal values.", if (isTRUE(min(attr(x, "events"), attr(x, "n") - attr(x, "events")) < few_events)) {
       " With so few events or non-events only large errors could be found."
     })
 }
@@ -134,7 +134,7 @@ validations_verdict <- function(x) {
   outside <- vapply(parts, validation_outside, c("O:E" = NA, slope = NA, curve = NA))
   if (all(is.na(outside))) return(NULL)
   hit <- which(colSums(outside, na.rm = TRUE) > 0)
-  if (!length(hit)) return("No miscalibration found: all intervals of O:E, slope and ICI hold their ideal values.")
+  if (!length(hit)) return("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values.")
   names <- validation_names(x)[hit]
   what <- apply(outside[, hit, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
   some <- seq_len(min(length(hit), 8))

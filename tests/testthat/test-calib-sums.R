@@ -91,7 +91,7 @@ test_that("sums that do not belong together, and damaged ones, are refused", {
   bad <- one
   bad$parts$all$bins[3, 2] <- NA
   expect_error(calib_metrics(bad), "damaged", class = "gpcalib_error_input")
-  expect_error(calib_metrics(one, bins = 3), "cannot follow", class = "gpcalib_error_input")
+  expect_error(calib_metrics(one, bins = 3), "cannot be applied to sums", class = "gpcalib_error_input")
   expect_error(calib_metrics(one, conf_level = 0.9), "need the rows", class = "gpcalib_error_input")
   expect_error(reliability_table(one, method = "isotonic"), "not for sums", class = "gpcalib_error_input")
   zero <- calib_sums(rbind(c(a = 0, b = 1), c(a = .5, b = .5)), c("a", "b"))

@@ -116,3 +116,20 @@ test_that("plot_interval() draws every calibrator that has intervals, and calib_
   skip_if_not_installed("dbplyr")
   expect_error(calib_sql(fit, dbplyr::simulate_sqlite()), "columns.* is a connection.*con = con", class = "gpcalib_error_input")
 })
+
+test_that("a map that nowhere leaves its straight line is not called curved for its degrees of freedom", {
+  set.seed(5)
+  d <- rnorm(1000, sd = 3)
+  bent <- calib_gp(plogis(d), factor(runif(1000) < plogis(3 * tanh(d))), class_effects = "none")
+  expect_output(print(bent), "shared map: curved, with")
+  straight <- bent
+  straight$q_mean <- 0.005 * bent$q_mean
+  expect_gt(gp_edf(straight), 1.5)
+  expect_output(print(straight), "shared map: close to a straight line")
+})
+
+test_that("measures of two classes name the event they belong to", {
+  expect_output(print(calib_metrics(churn$p, churn$y)), "ece and mce are those of the probability of \"yes\"", fixed = TRUE)
+  expect_output(print(calib_metrics(churn$p, churn$y, event_level = "first")), "the probability of \"no\"", fixed = TRUE)
+  expect_output(print(calib_metrics(calib_sums(churn$p, churn$y))), "the probability of \"yes\"", fixed = TRUE)
+})

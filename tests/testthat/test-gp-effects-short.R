@@ -93,12 +93,12 @@ test_that("damaged effects are an error that says so, in every type of predictio
   }
   refuse(with("slopes", 1.0), "`slopes`")
   refuse(with("own", effects$own[-1, ]), "not that of its classes")
-  refuse(with("own", -effects$own), "covariance that is none")
+  refuse(with("own", -effects$own), "covariance that is not positive definite")
   refuse(with("common", effects$common[-1]), "not that of its classes")
   refuse(with("cross", t(effects$cross)), "not that of its classes")
-  refuse(with("cov", replace(effects$cov, 2, 1e6)), "covariance that is none")
+  refuse(with("cov", replace(effects$cov, 2, 1e6)), "covariance that is not positive definite")
   full["averaged"] <- list(NULL) # or draws would not look at the damaged part
-  refuse(with("cov", replace(full$effects$cov, 2, 1e6), full), "covariance that is none")
+  refuse(with("cov", replace(full$effects$cov, 2, 1e6), full), "covariance that is not positive definite")
   refuse(with("effect", effects$effect[, -1]), "not that of its classes")
   lost <- fit
   lost$effects["own"] <- NULL

@@ -194,8 +194,10 @@ test_that("print() and summary() say what was decided", {
   expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "does not try them with these settings")
   expect_output(print(summary(three$fit)), "often mistaken .*\"1\" for \"2\" \\+")
   expect_output(print(summary(three$fit)), "shifted by more than two standard deviations: \"1\" \\+")
-  expect_output(print(summary(pair$fit)), "asymmetry: by about")
-  expect_output(print(summary(many$fit)), "offsets: by about")
+  expect_output(print(summary(pair$fit)), "asymmetry: about [+-]")
+  expect_output(print(summary(many$fit)), "offsets: about [+-]")
+  # one sign for the whole and its parts: "lower by -0.3" would be a rise
+  expect_output(print(summary(many$fit)), sprintf("change the log evidence by %.3f together", many$fit$offsets$worth), fixed = TRUE)
   old <- shared_gp(three$scores, three$labels)
   old[c("class_effects", "effects_asked", "effects_tried")] <- NULL
   old$format <- 3L
@@ -229,7 +231,7 @@ test_that("pictures of the effects hold their tables", {
   for (p in list(plot, heat, autoplot(many$fit, what = "offsets"), autoplot(three$fit))) {
     expect_silent(ggplot2::ggplot_build(p))
   }
-  expect_match(gsub("\n", " ", autoplot(three$fit)$labels$caption), "Effects of single classes are not drawn")
+  expect_match(gsub("\n", " ", autoplot(three$fit)$labels$caption), "The effects of the classes are not drawn")
   bad <- function(...) expect_error(autoplot(...), class = "gpcalib_error_input")
   bad(pair$fit, what = "matrix")
   bad(many$fit, what = "matrix")

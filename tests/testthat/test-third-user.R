@@ -60,7 +60,7 @@ test_that("slips of the pen get a hint", {
   for (swapped in list(quote(calib_gp(votes$y, p)), quote(ece(votes$y, p)), quote(calib_validate(votes$y, p)), quote(plot_reliability(votes$y, p)))) {
     expect_error(eval(swapped), "Labels come second, and predicted classes are no", class = input)
   }
-  expect_error(calib_gp(votes$p == 1, votes$y), "predicted classes are no scores", class = input)
+  expect_error(calib_gp(votes$p == 1, votes$y), "predicted classes are not scores", class = input)
   expect_warning(calib_platt(votes$p + 1, votes$y), "only 1 and 2, which look like predicted classes", class = "gpcalib_warning_input")
   expect_warning(calib_platt(2 * votes$p - 1, votes$y), "only -1 and 1", class = "gpcalib_warning_input")
   expect_no_warning(calib_platt(4 * votes$p - 1.5, votes$y))
@@ -78,7 +78,7 @@ test_that("the picture of the shared map of two classes says what is not in it",
   fit <- suppressWarnings(calib_gp(rain_nyc$prob[1:600], rain_nyc$rain[1:600], class_effects = "offset"))
   said <- autoplot(fit)$labels
   expect_match(said$x, "half the log-odds")
-  expect_match(gsub("\n", " ", said$caption), "shifts one class against the other is not drawn here, but by plot_map\\(\\)")
+  expect_match(gsub("\n", " ", said$caption), "effects of the classes are not drawn here; plot_map\\(\\) shows them")
 })
 
 test_that("a small device is told how large the text should be, others are not", {

@@ -175,7 +175,7 @@ test_that("a validation says in words what it found", {
   p <- runif(2000)
   y <- rbinom(2000, 1, p)
   valid <- calib_validate(p, y)
-  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI hold their ideal values\\.")
+  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI contain their ideal values\\.")
   bent <- rbinom(2000, 1, plogis(qlogis(p) + 0.8 * sin(4 * qlogis(p))))
   expect_output(print(calib_validate(p, bent)), "Mean and slope show no error, but the calibration curve departs.*If\\s+the\\s+probabilities\\s+have\\s+not\\s+been\\s+calibrated\\s+on")
   by <- rep(c("men", "women"), 1000)

@@ -70,9 +70,18 @@ static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimi
   }
 }
 
-/* The line for the present floor, and what visits need. */
-static int set_visitor(gpc_fitting *f, gpc_ruler *ruler, gpc_visitor *visitor) {
+/* The line for one floor, and what visits need. */
+typedef struct {
+  gpc_ruler ruler;
+  gpc_visitor visitor;
+} laid_line;
+
+/* The line for the present floor; NULL if it would need too many nodes. */
+static laid_line *lay_line(gpc_fitting *f) {
   const gpc_fit_settings *s = f->settings;
+  laid_line *line = f->memory->get(f->memory->self, sizeof *line);
+  gpc_visitor *visitor = &line->visitor;
+  gpc_ruler *ruler = &line->ruler;
   memset(visitor, 0, sizeof *visitor);
   visitor->data = &f->now.data;
   visitor->memory = f->memory;
@@ -84,7 +93,7 @@ static int set_visitor(gpc_fitting *f, gpc_ruler *ruler, gpc_visitor *visitor) {
   visitor->site = s->site;
   ruler->extra = s->site ? s->site->p : 0;
   ruler->extra_z = s->site ? s->site->z : NULL;
-  return ok;
+  return ok ? line : NULL;
 }
 
 static void begin_optimiser(gpc_fitting *f, gpc_visitor *visitor, gpc_optimiser *o) {
@@ -103,31 +112,34 @@ typedef struct {
   int passes;
   gpc_prepared now;
   gpc_params at;
+  laid_line *line; /* or NULL */
 } best_floor;
 
 /* A quick fit with a floor of this log prior, from the hyperparameters of the best so
- * far; the line and the sparse rows are given back. */
+ * far. */
 static gpc_status try_floor(gpc_fitting *f, const best_floor *best, double prior,
-                            gpc_optimiser *o) {
-  gpc_ruler ruler;
-  gpc_visitor visitor;
-  gpc_status status = GPC_TOO_COARSE;
+                            laid_line **line, gpc_optimiser *o) {
   f->begun = best->value > -INFINITY || f->settings->begin;
   f->warm = 0;
   f->at.hyper = best->at.hyper;
   f->at.slope = best->at.slope;
   gpc_start_inducing(f, f->at.m, f->at.inducing);
-  void *mark = f->memory->mark(f->memory->self);
-  if (set_visitor(f, &ruler, &visitor)) {
-    begin_optimiser(f, &visitor, o);
-    status = optimise(f, 1, best->value - prior, o);
-  }
-  f->memory->release(f->memory->self, mark);
-  return status;
+  *line = lay_line(f);
+  if (!*line)
+    return GPC_TOO_COARSE;
+  begin_optimiser(f, &(*line)->visitor, o);
+  return optimise(f, 1, best->value - prior, o);
 }
 
-/* The floor with the highest bound and log prior; f is left with the best. */
-static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
+/* Scores of so few rows keep the line of the best floor so far, with 3 MB at most. Of more
+ * rows it is given back and laid again at the end: lines and sparse rows of several floors
+ * would take more memory than the scores. */
+#define KEEP_LINE 32768
+
+/* The floor with the highest bound and log prior; f is left with the best, and *line is its
+ * line where it was kept. */
+static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample, laid_line **line) {
+  const int keep = f->data->n * f->data->k <= KEEP_LINE;
   gpc_status worst = GPC_NOT_PD;
   best_floor best = {.value = -INFINITY, .at = gpc_params_get(f->memory, f->at.m)};
   best.at.hyper = f->at.hyper;
@@ -144,14 +156,21 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
     if (i == 0 || isnan(f->guess))
       gpc_start_guess(f, sample, 0.0);
     const double prior = f->settings->floor_prior ? f->settings->floor_prior[i] : 0.0;
-    status = try_floor(f, &best, prior, &o);
-    if (status != GPC_OK && status != GPC_NOT_CONVERGED) { /* another floor may do */
+    void *mark = f->memory->mark(f->memory->self);
+    laid_line *own;
+    status = try_floor(f, &best, prior, &own, &o);
+    const int fitted = status == GPC_OK || status == GPC_NOT_CONVERGED;
+    const int better = fitted && o.here.elbo + prior > best.value;
+    if (!(better && keep))
+      f->memory->release(f->memory->self, mark);
+    if (!fitted) { /* another floor may do */
       worst = status;
       continue;
     }
     f->result->passes_floor += o.progress.passes;
-    if (o.here.elbo + prior > best.value) {
+    if (better) {
       double *shift = best.now.shift;
+      best.line = keep ? own : NULL;
       best.value = o.here.elbo + prior;
       best.passes = o.progress.passes;
       best.now = f->now;
@@ -167,6 +186,7 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample) {
   f->now = best.now;
   f->at = best.at;
   f->begun = f->warm = 1;
+  *line = best.line;
   return GPC_OK;
 }
 
@@ -280,8 +300,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                       const gpc_memory *memory, gpc_poll poll, void *poll_data,
                       gpc_progress *progress, gpc_fit_result *result) {
   const size_t m = first_inducing(settings);
-  gpc_ruler ruler;
-  gpc_visitor visitor;
+  laid_line *line = NULL;
   gpc_optimiser optimiser;
   memset(result, 0, sizeof *result);
   gpc_fitting f = {.data = data,
@@ -301,7 +320,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   gpc_sample sample = gpc_sample_get(memory, gpc_sample_size(data->n, data->k), data->k);
   gpc_status status;
   if (settings->floors > 1) {
-    status = choose_floor(&f, &sample);
+    status = choose_floor(&f, &sample, &line);
     if (status == GPC_OK) /* the last sample was that of another floor */
       gpc_start_guess(&f, &sample, gpc_start_slope_free(&f) ? f.at.slope : 1.0);
   } else {
@@ -319,11 +338,11 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   result->farthest = f.now.farthest;
   if (status != GPC_OK)
     return status;
-  /* for a chosen floor once more: to keep the lines and rows of all of them would take
-   * more memory than the scores, to spare one pass */
-  if (!set_visitor(&f, &ruler, &visitor))
+  if (!line)
+    line = lay_line(&f);
+  if (!line)
     return GPC_TOO_COARSE;
-  begin_optimiser(&f, &visitor, &optimiser);
+  begin_optimiser(&f, &line->visitor, &optimiser);
   status = optimise(&f, 0, -INFINITY, &optimiser);
   if (status != GPC_OK && status != GPC_NOT_CONVERGED)
     return status;

@@ -14,26 +14,8 @@
 #ifndef GPC_GP_MIXTURE_H
 #define GPC_GP_MIXTURE_H
 
+#include "gp_posterior.h"
 #include "gp_rough.h"
-
-/* The posterior for one pair of hyperparameters: of (m, slope, e), the slope where it is
- * estimated (slopes = 1), e effects of the classes where there are any. */
-typedef struct {
-  gpc_params at; /* hyper, slope, inducing, q_mean; q_cov: of m given the slope */
-  size_t slopes, e;
-  double *effect; /* [e] */
-  double *cov;    /* [size x size], size = m + slopes + e; of a component, of what is not m
-                     the lower triangle at least */
-  double low, high; /* scores beyond which rows tell little (gp_lift.h) */
-  double value;     /* ELBO + log sd(slope) */
-} gpc_posterior;
-
-gpc_posterior gpc_posterior_get(const gpc_memory *memory, size_t m, size_t slopes,
-                                size_t e);
-
-/* The variance of the slope, and in cross [m] how m moves by a unit of it; 0 and zeros
- * where it is held. */
-double gpc_posterior_slope(const gpc_posterior *posterior, double *cross);
 
 /* Who looks at a point. Passes over the data are kept in slots, and a point is looked at
  * by the surrogate of the pass in slot `from`. With `to` other than -1 a pass is made there

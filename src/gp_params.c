@@ -28,19 +28,28 @@ size_t gpc_params_move_work(size_t from_m, size_t to_m) {
   return from_m * from_m + 2 * to_m * to_m + 2 * to_m * from_m + 2 * to_m;
 }
 
+/* The factors of both bases in chol and chol_new, the features a [n x m] of the new inputs
+ * under the old basis, rho [n], and what `to` takes over as it is. */
+static gpc_status begin_move(const gpc_params *from, double *chol, double *chol_new,
+                             double *a, double *rho, gpc_params *to) {
+  gpc_basis old = {
+      .m = from->m, .inducing = from->inducing, .hyper = from->hyper, .chol = chol};
+  gpc_basis new = {
+      .m = to->m, .inducing = to->inducing, .hyper = from->hyper, .chol = chol_new};
+  to->hyper = from->hyper;
+  to->slope = from->slope;
+  memset(to->q_mean, 0, to->m * sizeof(double));
+  if (gpc_basis_factor(&old) != GPC_OK || gpc_basis_factor(&new) != GPC_OK)
+    return GPC_NOT_PD;
+  gpc_basis_eval(&old, to->m, to->inducing, a, rho);
+  return GPC_OK;
+}
+
 gpc_status gpc_params_move_mean(const gpc_params *from, double *work, gpc_params *to) {
   const size_t m = from->m, n = to->m;
   double *chol = work, *chol_new = chol + m * m, *a = chol_new + n * n, *rho = a + n * m;
-  gpc_basis old = {
-      .m = m, .inducing = from->inducing, .hyper = from->hyper, .chol = chol};
-  gpc_basis new = {
-      .m = n, .inducing = to->inducing, .hyper = from->hyper, .chol = chol_new};
-  to->hyper = from->hyper;
-  to->slope = from->slope;
-  memset(to->q_mean, 0, n * sizeof(double));
-  if (gpc_basis_factor(&old) != GPC_OK || gpc_basis_factor(&new) != GPC_OK)
+  if (begin_move(from, chol, chol_new, a, rho, to) != GPC_OK)
     return GPC_NOT_PD;
-  gpc_basis_eval(&old, n, to->inducing, a, rho);
   gpc_gemm(0, 0, n, 1, m, 1.0, a, from->q_mean, 0.0, to->q_mean);
   gpc_solve_rows(1, n, chol_new, to->q_mean);
   return GPC_OK;
@@ -53,17 +62,9 @@ gpc_status gpc_params_move(const gpc_params *from, double *work, gpc_params *to)
   const size_t m = from->m, n = to->m;
   double *chol = work, *chol_new = chol + m * m, *cov = chol_new + n * n;
   double *a = cov + n * n, *as = a + n * m, *rho = as + n * m, *whole = rho + n;
-  gpc_basis old = {
-      .m = m, .inducing = from->inducing, .hyper = from->hyper, .chol = chol};
-  gpc_basis new = {
-      .m = n, .inducing = to->inducing, .hyper = from->hyper, .chol = chol_new};
-  to->hyper = from->hyper;
-  to->slope = from->slope;
-  memset(to->q_mean, 0, n * sizeof(double));
   memset(to->q_cov, 0, n * n * sizeof(double));
-  if (gpc_basis_factor(&old) != GPC_OK || gpc_basis_factor(&new) != GPC_OK)
+  if (begin_move(from, chol, chol_new, a, rho, to) != GPC_OK)
     return GPC_NOT_PD;
-  gpc_basis_eval(&old, n, to->inducing, a, rho);
   /* K = L L' of the new inputs, jitter and noise included */
   gpc_gemm(0, 1, n, n, n, 1.0, chol_new, chol_new, 0.0, cov);
   gpc_gemm(0, 0, n, m, m, 1.0, a, from->q_cov, 0.0, as);

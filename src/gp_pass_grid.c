@@ -135,9 +135,18 @@ GPC_WIDE static void scatter_row(size_t k, size_t i, double w,
   gpc_gp_batch_add(tables, w, from, to, squares, &work->batch, stats);
 }
 
-static void pass_chunk(const gpc_gp_data *data, const gpc_prior *prior,
-                       const gpc_nodes *nodes, const gpc_gp_tables *tables, size_t begin,
-                       size_t end, double *stats_block, double *work_block) {
+typedef struct {
+  const gpc_gp_data *data;
+  const gpc_prior *prior;
+  const gpc_nodes *nodes;
+  const gpc_gp_tables *tables;
+} pass;
+
+static void pass_chunk(const void *self, size_t begin, size_t end, double *stats_block,
+                       double *work_block) {
+  const pass *t = self;
+  const gpc_gp_data *data = t->data;
+  const gpc_gp_tables *tables = t->tables;
   const size_t k = data->k;
   chunk_work work;
   gpc_gp_stats stats;
@@ -148,9 +157,9 @@ static void pass_chunk(const gpc_gp_data *data, const gpc_prior *prior,
   for (size_t first = begin; first < end; first += ROWS) {
     size_t rows = end - first < ROWS ? end - first : ROWS;
     double lse[ROWS];
-    set_stencils(data, nodes, first, rows, &work);
+    set_stencils(data, t->nodes, first, rows, &work);
     tabulate(rows, k, tables, &work);
-    softmax_rows(data, prior, first, rows, &work, lse);
+    softmax_rows(data, t->prior, first, rows, &work, lse);
     for (size_t i = 0; i < rows; i++) {
       double w = gpc_gp_weight(data, first + i);
       if (w == 0.0)
@@ -168,20 +177,10 @@ static void pass_chunk(const gpc_gp_data *data, const gpc_prior *prior,
 void gpc_gp_pass_grid(const gpc_gp_data *data, const gpc_prior *prior,
                       const gpc_nodes *nodes, const gpc_gp_tables *tables, double *work,
                       gpc_gp_stats *stats) {
-  const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n, g);
-  const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(data->k, g);
-  const int threads = data->threads;
-  double *rest = work + gpc_gp_stats_blocks(n, g, threads) * size;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
-  for (size_t c = 0; c < chunks; c++) {
-    const size_t b = threads > 1 || c < 2 ? c : 1;
-    pass_chunk(data, prior, nodes, tables, n * c / chunks, n * (c + 1) / chunks,
-               work + b * size, rest + b * each);
-    if (threads <= 1 && c > 0)
-      gpc_gp_stats_add(g, work + size, work);
-  }
-  for (size_t c = 1; c < chunks && threads > 1; c++)
-    gpc_gp_stats_add(g, work + c * size, work);
-  gpc_gp_stats_set(g, work, stats);
+  const pass self = {.data = data, .prior = prior, .nodes = nodes, .tables = tables};
+  const size_t n = data->n, g = tables->g;
+  gpc_gp_stats_gather(
+      n, g, data->threads, pass_chunk, &self, chunk_doubles(data->k, g), work,
+      work + gpc_gp_stats_blocks(n, g, data->threads) * gpc_gp_stats_size(g), stats);
   stats->loss += nodes->log_factors;
 }

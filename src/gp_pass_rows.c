@@ -196,10 +196,22 @@ GPC_WIDE static void pass_row(const gpc_gp_data *data, const gpc_nodes *nodes,
   gpc_gp_batch_add(tables, w, from, to, squares * inv * inv, &work->batch, stats);
 }
 
-static void pass_chunk(const gpc_gp_data *data, const gpc_nodes *nodes,
-                       const gpc_sparse_rows *rows, const gpc_gp_tables *tables,
-                       const fine_tables *t, size_t begin, size_t end,
-                       double *stats_block, double *block) {
+typedef struct {
+  const gpc_gp_data *data;
+  const gpc_nodes *nodes;
+  const gpc_sparse_rows *rows;
+  const gpc_gp_tables *tables;
+  fine_tables fine;
+} pass;
+
+static void pass_chunk(const void *self, size_t begin, size_t end, double *stats_block,
+                       double *block) {
+  const pass *own = self;
+  const gpc_gp_data *data = own->data;
+  const gpc_nodes *nodes = own->nodes;
+  const gpc_sparse_rows *rows = own->rows;
+  const gpc_gp_tables *tables = own->tables;
+  const fine_tables *t = &own->fine;
   const size_t g = tables->g, fine = rows->line.g;
   chunk_work work = {.batch = {.p = block},
                      .squares = block + GPC_BATCH * g,
@@ -229,27 +241,16 @@ static void pass_chunk(const gpc_gp_data *data, const gpc_nodes *nodes,
 void gpc_gp_pass_rows(const gpc_gp_data *data, const gpc_prior *prior,
                       const gpc_nodes *nodes, const gpc_sparse_rows *rows,
                       const gpc_gp_tables *tables, double *work, gpc_gp_stats *stats) {
-  const size_t n = data->n, g = tables->g, chunks = gpc_gp_chunks(n, g);
-  const size_t size = gpc_gp_stats_size(g), each = chunk_doubles(rows, g);
-  const size_t fine = rows->line.g;
-  const int threads = data->threads;
-  double *tables_room = work + gpc_gp_stats_blocks(n, g, threads) * size;
-  double *rest = tables_room + (2 + GPC_STENCIL) * fine;
-  fine_tables t = {.e = tables_room,
-                   .er = tables_room + fine,
-                   .spread = tables_room + 2 * fine};
-  tabulate(prior, nodes, rows, tables, &t);
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
-  for (size_t c = 0; c < chunks; c++) {
-    const size_t b = threads > 1 || c < 2 ? c : 1;
-    pass_chunk(data, nodes, rows, tables, &t, n * c / chunks, n * (c + 1) / chunks,
-               work + b * size, rest + b * each);
-    if (threads <= 1 && c > 0)
-      gpc_gp_stats_add(g, work + size, work);
-  }
-  for (size_t c = 1; c < chunks && threads > 1; c++)
-    gpc_gp_stats_add(g, work + c * size, work);
-  gpc_gp_stats_set(g, work, stats);
+  const size_t n = data->n, g = tables->g, fine = rows->line.g;
+  double *room = work + gpc_gp_stats_blocks(n, g, data->threads) * gpc_gp_stats_size(g);
+  pass self = {.data = data,
+               .nodes = nodes,
+               .rows = rows,
+               .tables = tables,
+               .fine = {.e = room, .er = room + fine, .spread = room + 2 * fine}};
+  tabulate(prior, nodes, rows, tables, &self.fine);
+  gpc_gp_stats_gather(n, g, data->threads, pass_chunk, &self, chunk_doubles(rows, g),
+                      work, room + (2 + GPC_STENCIL) * fine, stats);
   double labels = nodes->log_factors; /* sum_n w_n phi_{n,y} */
   for (size_t i = 0; i < g; i++)
     labels += nodes->truth[i] * tables->psi[i];

@@ -28,7 +28,7 @@ size_t gpc_gp_stats_blocks(size_t n, size_t g, int threads) {
   return threads > 1 || chunks < 2 ? chunks : 2;
 }
 
-GPC_WIDE void gpc_gp_stats_add(size_t g, const double *other, double *block) {
+GPC_WIDE static void add_stats(size_t g, const double *other, double *block) {
   const size_t vectors = gpc_gp_stats_size(g) - g * g;
   for (size_t i = 0; i < vectors; i++)
     block[i] += other[i];
@@ -37,10 +37,23 @@ GPC_WIDE void gpc_gp_stats_add(size_t g, const double *other, double *block) {
       block[i] += other[i];
 }
 
-void gpc_gp_stats_set(size_t g, const double *block, gpc_gp_stats *stats) {
+void gpc_gp_stats_gather(size_t n, size_t g, int threads, gpc_gp_chunk chunk,
+                         const void *self, size_t each, double *block, double *work,
+                         gpc_gp_stats *stats) {
+  const size_t chunks = gpc_gp_chunks(n, g), size = gpc_gp_stats_size(g);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
+  for (size_t c = 0; c < chunks; c++) {
+    const size_t at = threads > 1 || c < 2 ? c : 1;
+    chunk(self, n * c / chunks, n * (c + 1) / chunks, block + at * size,
+          work + at * each);
+    if (threads <= 1 && c > 0)
+      add_stats(g, block + size, block);
+  }
+  for (size_t c = 1; c < chunks && threads > 1; c++)
+    add_stats(g, block + c * size, block);
   stats->loss = block[0];
   stats->extra = block[1];
-  memcpy(stats->p, block + 2, (gpc_gp_stats_size(g) - 2) * sizeof(double));
+  memcpy(stats->p, block + 2, (size - 2) * sizeof(double));
 }
 
 #define FEATURES 64 /* summed at a time */

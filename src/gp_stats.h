@@ -48,9 +48,15 @@ void gpc_gp_stats_carve(size_t g, double *block, gpc_gp_stats *stats);
  * the sum so far and the next to be added. */
 size_t gpc_gp_stats_blocks(size_t n, size_t g, int threads);
 
-/* block += other, both stats of chunks; stats := block. */
-void gpc_gp_stats_add(size_t g, const double *other, double *block);
-void gpc_gp_stats_set(size_t g, const double *block, gpc_gp_stats *stats);
+/* A chunk's stats := those of the rows [begin, end); work is the chunk's own. */
+typedef void (*gpc_gp_chunk)(const void *self, size_t begin, size_t end, double *stats,
+                             double *work);
+
+/* stats := the sum of all chunks of n rows. block has room for the stats of
+ * gpc_gp_stats_blocks() chunks, work for `each` doubles of as many. */
+void gpc_gp_stats_gather(size_t n, size_t g, int threads, gpc_gp_chunk chunk,
+                         const void *self, size_t each, double *block, double *work,
+                         gpc_gp_stats *stats);
 
 /* Rows are added to the sums in batches, so that tables and sums are read once for
  * several of them. */

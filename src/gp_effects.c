@@ -92,13 +92,13 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
 #define LITTLE                                                                           \
   2.0 /* nats: a first step that promises no more, and keeps it, is the last */
 #define LITTLE_TOL 0.2 /* nats: to which effects are fitted that are worth so little */
-#define FORETOLD 0.1 /* nats: as near as that the promise must have come */
+#define FORETOLD 0.1   /* nats: as near as that the promise must have come */
 #define MOST_REFUSED 12
 
 /* (Of two classes passes are cheap.) */
 static double tolerance(const gpc_effects_fitting *f, const gpc_effects_result *result) {
-  const int little = f->joint.data->k > 2 && f->here.has_effects &&
-                     f->here.elbo - result->none < LITTLE;
+  const int little =
+      f->joint.data->k > 2 && f->here.has_effects && f->here.elbo - result->none < LITTLE;
   return little ? fmax(LITTLE_TOL, f->settings->tol) : f->settings->tol;
 }
 

@@ -8,9 +8,9 @@
 /* What the last solution left: features, products and factors. */
 typedef struct {
   gpc_basis basis;
-  double *a, *rho;          /* [g x m], [g] features on the nodes */
-  double *wa, *va;          /* [g x (m + 1)] W [A, z], [g x m] V A */
-  double *sa;               /* [g x m] diag(spread) A, where spread_full takes its place */
+  double *a, *rho; /* [g x m], [g] features on the nodes */
+  double *wa, *va; /* [g x (m + 1)] W [A, z], [g x m] V A */
+  double *sa;      /* [g x m] diag(spread) A, where spread_full takes its place */
   double *h, *hinv, *hfull; /* [m x m] chol(H), H = P0 + A'VA; its inverse; itself */
   double *lhs, *rhs, *diag; /* [(m + 1)^2], [m + 1], [m + 1] */
   double *d, *wd, *ga;      /* [g], [g], [g x m] */

@@ -12,7 +12,8 @@ void gpc_gp_interval(const gpc_gp_data *data, const gpc_gp_lookup *lookup,
   const size_t n = data->n, k = data->k, draws = 2 * random->pairs;
   size_t rows = MOST_DRAWS / (k * draws);
   rows = rows < 1 ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
-  double *all = gpc_get_doubles(memory, rows * k * draws), *one = gpc_get_doubles(memory, draws);
+  double *all = gpc_get_doubles(memory, rows * k * draws),
+         *one = gpc_get_doubles(memory, draws);
   gpc_gp_draws_work *work =
       gpc_gp_draws_take(lookup, k, random->pairs, data->threads, memory);
   for (size_t first = 0; first < n; first += rows) {

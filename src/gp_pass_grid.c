@@ -24,7 +24,8 @@ static size_t chunk_doubles(size_t k, size_t g) {
 }
 
 size_t gpc_gp_pass_grid_work(size_t n, size_t k, size_t g, int threads) {
-  return gpc_gp_stats_blocks(n, g, threads) * (gpc_gp_stats_size(g) + chunk_doubles(k, g));
+  return gpc_gp_stats_blocks(n, g, threads) *
+         (gpc_gp_stats_size(g) + chunk_doubles(k, g));
 }
 
 static void carve(size_t k, size_t g, double *block, chunk_work *work) {

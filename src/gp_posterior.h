@@ -12,7 +12,7 @@ typedef struct {
   gpc_params at; /* hyper, slope, inducing, q_mean; q_cov: of m given the slope */
   size_t slopes, e;
   double *effect; /* [e] */
-  double *cov;    /* [size x size], size = m + slopes + e; of a component, of what is not m
+  double *cov; /* [size x size], size = m + slopes + e; of a component, of what is not m
                      the lower triangle at least */
   double low, high; /* scores beyond which rows tell little (gp_lift.h) */
   double value;     /* ELBO + log sd(slope) */

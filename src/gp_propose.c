@@ -66,10 +66,9 @@ gpc_status gpc_propose_step(gpc_optimiser *o, const gpc_optimise_settings *setti
   for (size_t s = 0; s < starts && first && settings->starts; s++)
     shortest = fmin(shortest, settings->start_l[s]);
   /* close to the optimum a few questions are all */
-  const gpc_surrogate sur =
-      !first && o->progress.promise < SETTLED
-          ? full
-          : reduced(o, &full, shortest, GPC_REDUCE_EXACT, &box);
+  const gpc_surrogate sur = !first && o->progress.promise < SETTLED
+                                ? full
+                                : reduced(o, &full, shortest, GPC_REDUCE_EXACT, &box);
   gpc_status status = GPC_NOT_PD;
   double best = -INFINITY, value;
   if (starts > 1) { /* roughly, to be able to choose */
@@ -112,9 +111,8 @@ int gpc_propose_elsewhere(gpc_optimiser *o, const gpc_trust_box *limits, double 
   const gpc_surrogate full = surrogate_here(o, 0.0);
   const double shortest =
       fmax(limits->l_low, GPC_START_PER_L * gpc_node_distance(o->visitor, o->here.nodes));
-  const gpc_surrogate sur =
-      reduced(o, &full, limits->l_free ? shortest : o->here.at.hyper.l,
-              GPC_REDUCE_ROUGH, limits);
+  const gpc_surrogate sur = reduced(
+      o, &full, limits->l_free ? shortest : o->here.at.hyper.l, GPC_REDUCE_ROUGH, limits);
   const double value_here = o->here.value;
   double best = value_here + (gpc_vanished(o) ? tol : o->progress.promise + WORTH_A_PASS),
          value;

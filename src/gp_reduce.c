@@ -26,7 +26,8 @@ static double at_least(size_t g, const double *z, double l, double tau) {
  * [g x most] in the order of the pivots, pivot [most]. Returns their number, or 0 if `most`
  * do not suffice. left [g] is work. */
 GPC_WIDE static size_t choose_points(size_t g, const double *z, double l, double tau,
-                                     size_t most, double *left, double *factor, size_t *pivot) {
+                                     size_t most, double *left, double *factor,
+                                     size_t *pivot) {
   const double scale = -0.5 / (l * l);
   for (size_t i = 0; i < g; i++)
     left[i] = 1.0;

@@ -20,13 +20,13 @@ typedef struct {
   gpc_line coarsest;
   double coarsest_step;   /* between its nodes over the bulk */
   double lowest, highest; /* scores */
-  int some;              /* leave out nodes that no score reaches? */
-  gpc_sparse_rows *rows; /* NULL: none, or none yet */
+  int some;               /* leave out nodes that no score reaches? */
+  gpc_sparse_rows *rows;  /* NULL: none, or none yet */
   int rows_level;
   int want_rows;
-  double most_values;                    /* of the sparse rows */
-  size_t extra;                          /* nodes to append at every level ... */
-  const double *extra_z;                 /* ... at [extra] */
+  double most_values;                     /* of the sparse rows */
+  size_t extra;                           /* nodes to append at every level ... */
+  const double *extra_z;                  /* ... at [extra] */
   gpc_nodes *level[GPC_RULER_LEVELS + 1]; /* made when asked for; 2^i cells in a cell */
 } gpc_ruler;
 

@@ -22,7 +22,7 @@ typedef struct {
   int *runs;        /* [n] how many it has */
   int *run;         /* pairs: first node, length */
   double *value;
-  double values;    /* how many there are */
+  double values; /* how many there are */
 } gpc_sparse_rows;
 
 /* The rows of data on a line; NULL where their values would be more than `most`. */

@@ -14,8 +14,8 @@ void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit,
                         double *p) {
   const size_t n = data->n, m = fit->basis.m;
   double *z = gpc_get_doubles(memory, 2 * ROWS), *rho = gpc_get_doubles(memory, 2 * ROWS),
-         *a = gpc_get_doubles(memory, 2 * ROWS * m), *d = gpc_get_doubles(memory, ROWS * m),
-         *sd = gpc_get_doubles(memory, ROWS * m);
+         *a = gpc_get_doubles(memory, 2 * ROWS * m),
+         *d = gpc_get_doubles(memory, ROWS * m), *sd = gpc_get_doubles(memory, ROWS * m);
   for (size_t first = 0; first < n; first += ROWS) {
     const size_t rows = n - first < ROWS ? n - first : ROWS;
     if (first % ROWS_BETWEEN_POLLS == 0)

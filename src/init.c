@@ -112,8 +112,8 @@ SEXP r_linear_predict(SEXP z, SEXP floor, SEXP offset, SEXP weights);
 SEXP r_laplace_temperature(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP beta0,
                            SEXP precision, SEXP threads);
 SEXP r_laplace_logistic(SEXP x, SEXP targets, SEXP weights, SEXP m0, SEXP p0);
-SEXP r_laplace_softmax(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP matrix, SEXP m0,
-                       SEXP p0);
+SEXP r_laplace_softmax(SEXP z, SEXP labels, SEXP weights, SEXP floor, SEXP matrix,
+                       SEXP m0, SEXP p0);
 /* r_venn.c */
 SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights);
 

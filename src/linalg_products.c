@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define FEW 16 /* columns that are worked on together, while the rows of others are at hand */
+#define FEW                                                                              \
+  16 /* columns that are worked on together, while the rows of others are at hand */
 
 /* to [n] += sum_j x_j column j of a [n x m], x_j at x[j * step]. */
 GPC_FUSED static void add_weighted(size_t n, size_t m, const double *a, const double *x,
@@ -76,7 +77,8 @@ GPC_WIDE static void scale_column(size_t n, double by, double *x) {
 static void take_products(int t, size_t n, size_t m, size_t from, size_t count,
                           size_t other, size_t many, const double *l, double *x) {
   if (gpc_tiles_pay(ANY_ROWS, FEW, m))
-    gpc_tiles_add(0, !t, 0, n, count, many, -1.0, x + n * other, n, l, m, x + n * from, n);
+    gpc_tiles_add(0, !t, 0, n, count, many, -1.0, x + n * other, n, l, m, x + n * from,
+                  n);
   else
     gpc_add_block(n, count, many, -1.0, x + n * other, n, l, t ? 1 : m, t ? m : 1,
                   x + n * from, n);

@@ -10,8 +10,8 @@
 
 typedef struct {
   void *self;
-  void *(*get)(void *self, size_t bytes); /* never NULL: jumps or stops instead */
-  void *(*mark)(void *self);              /* all that is got after a mark ... */
+  void *(*get)(void *self, size_t bytes);  /* never NULL: jumps or stops instead */
+  void *(*mark)(void *self);               /* all that is got after a mark ... */
   void (*release)(void *self, void *mark); /* ... is given back here */
 } gpc_memory;
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 typedef struct {
-  double *next;           /* [dim] x of the step tried */
-  double *g, *g_next;     /* [dim] gradients */
-  double *dir, *hy;       /* [dim] direction; product of hess and a change of gradient */
-  double *hess;           /* [dim x dim] inverse Hessian of minus the function */
+  double *next;       /* [dim] x of the step tried */
+  double *g, *g_next; /* [dim] gradients */
+  double *dir, *hy;   /* [dim] direction; product of hess and a change of gradient */
+  double *hess;       /* [dim x dim] inverse Hessian of minus the function */
 } bfgs;
 
 size_t gpc_optim_work(size_t dim) { return 5 * dim + dim * dim; }
@@ -89,23 +89,22 @@ static void update(size_t dim, const double *x, bfgs *t) {
   }
   for (size_t i = 0; i < dim; i++)
     for (size_t j = 0; j < dim; j++)
-      t->hess[i + dim * j] += (1.0 + yhy / sy) * s[i] * s[j] / sy -
-                              (t->hy[i] * s[j] + s[i] * t->hy[j]) / sy;
+      t->hess[i + dim * j] +=
+          (1.0 + yhy / sy) * s[i] * s[j] / sy - (t->hy[i] * s[j] + s[i] * t->hy[j]) / sy;
 }
 
 #define CUTS 20
-#define SHORTER 0.4  /* each cut of a step */
-#define ARMIJO 1e-4  /* of the gain foretold by the gradient, at the least */
+#define SHORTER 0.4 /* each cut of a step */
+#define ARMIJO 1e-4 /* of the gain foretold by the gradient, at the least */
 
 /* The longest step along dir, cut until it gains; the gain, or -1. *cuts: how often. */
-static double step_along(const gpc_optim *problem, const double *x, double here,
-                         bfgs *t, double *there, int *cuts) {
+static double step_along(const gpc_optim *problem, const double *x, double here, bfgs *t,
+                         double *there, int *cuts) {
   double step = 1.0;
   for (*cuts = 0; *cuts < CUTS; ++*cuts, step *= SHORTER) {
     double foretold = 0.0;
     for (size_t i = 0; i < problem->dim; i++) {
-      t->next[i] =
-          fmin(fmax(x[i] + step * t->dir[i], problem->low[i]), problem->high[i]);
+      t->next[i] = fmin(fmax(x[i] + step * t->dir[i], problem->low[i]), problem->high[i]);
       foretold += t->g[i] * (t->next[i] - x[i]);
     }
     if (problem->value(problem->self, t->next, there) == GPC_OK &&

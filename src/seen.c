@@ -22,7 +22,8 @@ void gpc_seen_count(const gpc_gp_data *data, int logs, const gpc_sample *sample,
   memset(other, 0, (bins + 2) * sizeof(double));
   for (size_t i = 0; i < data->n; i++) {
     const double z = gpc_gp_score(data, i, (size_t)data->label[i] - 1);
-    truth[entry_of(logs ? log(z) : z, low, high, per_unit, bins)] += gpc_gp_weight(data, i);
+    truth[entry_of(logs ? log(z) : z, low, high, per_unit, bins)] +=
+        gpc_gp_weight(data, i);
   }
   for (size_t j = 0; j < sample->k; j++)
     for (size_t r = 0; r < rows; r++)

@@ -48,7 +48,7 @@
 #' asymmetry: a term that bends low and high probabilities differently, so that Platt scaling and beta calibration are special
 #' cases. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
-#' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than one (with many classes: if a
+#' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than one (with more than 26 classes: if a
 #'   score test favours them). `print()` says which were chosen and by how much they raise the bound. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper and of version 0.1 of this package.

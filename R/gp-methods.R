@@ -55,8 +55,11 @@ gp_edf <- function(object) length(object$q_mean) - sum(diag(object$q_cov)) + (ob
 describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
   if (object$changed > 0) {
-    lines <- c(lines, paste0(if (!object$increasing && !object$monotone) "the map is not increasing everywhere: ", format(object$changed, big.mark = ","), " of ",
-      format(object$n, big.mark = ","), " calibration rows change their most likely class", say_order_kept(object)), say_accuracy(object))
+    bent <- !object$increasing && !object$monotone
+    alone <- object$class_effects == "none" # then the map is the only cause
+    lines <- c(lines, paste0(if (bent && alone) "the map is not increasing everywhere: ", format(object$changed, big.mark = ","), " of ",
+      format(object$n, big.mark = ","), " calibration rows change their most likely class", if (bent && !alone) ", by the map and the class effects together",
+      say_order_kept(object)), say_accuracy(object), if (bent && !alone) "the shared map is not increasing everywhere (see autoplot())")
   }
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
@@ -146,7 +149,7 @@ summary.calib_gp <- function(object, ...) {
 print.summary.calib_gp <- function(x, ...) {
   NextMethod()
   fit <- x$fit
-  cat("\nThe map on the scores seen, ", format(fit$range[1], digits = 3), " to ",
+  cat("\nThe map on the scores seen (", tolower(score_words(fit)), "), ", format(fit$range[1], digits = 3), " to ",
     format(fit$range[2], digits = 3), ":\n", sep = "")
   if (fit$monotone) {
     cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",
@@ -157,7 +160,7 @@ print.summary.calib_gp <- function(x, ...) {
   } else if (fit$increasing) {
     cat("  increasing: its mean keeps the order of the classes in every row\n")
   } else {
-    cat("  not increasing everywhere: ", fit$changed, " of ", fit$n,
+    cat("  not increasing everywhere", if (fit$class_effects == "none") ": " else "; by the map and the class effects together ", fit$changed, " of ", fit$n,
       " calibration rows change their most likely class", say_order_kept(fit), "\n", sep = "")
   }
   away <- x$departure

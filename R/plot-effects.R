@@ -87,7 +87,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Effects of the matrix", x = "Class to which the scores give 90 %", y = "Class that changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. Largest changes (row for column): ", paste(shorten(named$class, 12), "for", shorten(named$said, 12),
+      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. Largest changes off the diagonal (row for column): ", paste(shorten(named$class, 12), "for", shorten(named$said, 12),
         named$label, sep = "\u00a0", collapse = ", "), say_move(named[1, ]), " Changes sum to zero over the classes.",
         base_size = base_size)) +
     picture_theme(base_size) +

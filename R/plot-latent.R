@@ -347,9 +347,14 @@ latent_x_scale <- function(plan) {
 latent_axis <- function(plan) {
   if (plan$logs) return("Probability (logarithmic scale)")
   if (!length(plan$gps)) return("Score (logit or log-probability)")
-  first <- plan$gps[[1]]
-  unit <- if (first$input == "probs") "log-probability" else "logit"
-  if (first$center) paste0("Centred ", unit, if (length(first$classes) == 2) " (half the log-odds)") else paste0(toupper(substr(unit, 1, 1)), substring(unit, 2))
+  score_words(plan$gps[[1]])
+}
+
+#' What the scores of a process are
+#' @noRd
+score_words <- function(fit) {
+  unit <- if (fit$mean == "log") "probability" else if (fit$input == "probs") "log-probability" else "logit"
+  if (fit$center) paste0("Centred ", unit, if (length(fit$classes) == 2) " (half the log-odds)") else paste0(toupper(substr(unit, 1, 1)), substring(unit, 2))
 }
 
 latent_caption <- function(plan, level, histogram, points) {
@@ -375,6 +380,6 @@ latent_caption <- function(plan, level, histogram, points) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",
         say_number(first$n), " rows.")
     },
-    if (beyond > 5e-4) paste0(" Up to ", format(100 * beyond, digits = 1), "% lie beyond the axis.")
+    if (beyond > 5e-4) paste0(" Up to ", format(100 * beyond, digits = 1), "% of the scores lie beyond the axis.")
   )
 }

@@ -44,7 +44,7 @@
 #' itself, that is, of the map. It is not a prediction interval for the next label.
 #'
 #' Calibration rows with a probability near 1 show that it is near 1, but hardly how near. Beyond the scores for which the rows are informative
-#' (`fit$averaged$ends`; outside them all rows together carry as much information as 32 rows at even odds, or a tenth of the total), the map may become
+#' (`fit$averaged$ends`; outside them all rows together carry as much information as 32 rows at even odds, or a tenth of the total if that is less), the map may become
 #' steeper. A quarter of the drawn functions therefore do, by amounts from a half-Cauchy distribution, and upper limits of probabilities near 1 come
 #' nearer to 1 than the curve itself suggests. This is left out with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
 #'
@@ -59,7 +59,7 @@
 #' With three or more classes and class effects, probabilities allow for a new row unlike all N calibration rows (N is their total weight if they are
 #' weighted). Such a row is assumed to come with probability 0.2/(N + 0.2), and all K classes are then equally likely. So no class gets
 #' less than 0.2/(N + 0.2)/K, unless a logit of `-Inf` rules it out. Draws and the limits of intervals do not include this term, because the share of such
-#' rows may be far smaller (with probability 1/2 it is below a tenth of its mean). Nor does `approx = "mean"`, which is the softmax of the posterior mean alone.
+#' rows may be far smaller (its distribution is very skewed: the median is less than a tenth of the mean). Nor does `approx = "mean"`, which is the softmax of the posterior mean alone.
 #'
 #' A logit more than 1e8 / slope below the highest of its row is treated as `-Inf`, that is, its class is ruled out: otherwise it would
 #' dominate the row mean that is subtracted from all scores.

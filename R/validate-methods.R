@@ -22,8 +22,8 @@ validation_table <- function(part, level, classes) {
     class = c("reliability_table", "data.frame"))
 }
 
-validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "Calibration in the large",
-  intercept = "Intercept (slope held at 1)", slope = "Recalibration slope (Cox)",
+validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "Mean outcome - mean risk",
+  intercept = "Calibration in the large", slope = "Recalibration slope (Cox)",
   slope_intercept = "  and its intercept", ici = "ICI (mean distance from curve)", e50 = "  E50", e90 = "  E90",
   emax = "  Emax", c_index = "c-index", brier_score = "Brier score", scaled_brier = "Scaled Brier score")
 validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope = "1", slope_intercept = "0",

@@ -12,7 +12,7 @@
 #'     is stated too high.}
 #'   \item{`in_the_large`}{\eqn{\bar y - \bar p}{mean(y) - mean(p)}; ideal 0.}
 #'   \item{`intercept`}{a of \eqn{\mathrm{logit}\, P(y = 1) = a + \mathrm{logit}\, p}{logit P(y = 1) = a + logit p},
-#'     the slope held at 1 (the "calibration-in-the-large" of TRIPOD); ideal 0.}
+#'     the slope held at 1; ideal 0. This is the "calibration-in-the-large" of TRIPOD, and is printed under that name.}
 #'   \item{`slope`, `slope_intercept`}{b and a of
 #'     \eqn{\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, p}{logit P(y = 1) = a + b logit p}; ideal 1 and 0. This is Cox's recalibration
 #'     slope ("calibration slope" in TRIPOD; `Slope` and `Intercept` of `rms::val.prob()`). Below 1 the predictions are too extreme.

@@ -175,6 +175,9 @@ print.calib_metrics <- function(x, digits = 4, ...) {
       "calib_slope is 1/temperature (no intercept); calib_validate() gives Cox's slope and intercept"
     }, "\n", sep = "")
   }
+  if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
+    cat("overconfidence: mean confidence when wrong; underconfidence: mean doubt (1 - confidence) when right\n")
+  }
   invisible(x)
 }
 

@@ -149,7 +149,7 @@ summary.calib_gp <- function(object, ...) {
 print.summary.calib_gp <- function(x, ...) {
   NextMethod()
   fit <- x$fit
-  cat("\nThe map on the scores seen (", tolower(score_words(fit)), "), ", format(fit$range[1], digits = 3), " to ",
+  cat("\nThe map on the scores seen (", tolower(say_scores_unit(fit)), "), ", format(fit$range[1], digits = 3), " to ",
     format(fit$range[2], digits = 3), ":\n", sep = "")
   if (fit$monotone) {
     cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",

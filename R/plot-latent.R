@@ -347,12 +347,12 @@ latent_x_scale <- function(plan) {
 latent_axis <- function(plan) {
   if (plan$logs) return("Probability (logarithmic scale)")
   if (!length(plan$gps)) return("Score (logit or log-probability)")
-  score_words(plan$gps[[1]])
+  say_scores_unit(plan$gps[[1]])
 }
 
 #' What the scores of a process are
 #' @noRd
-score_words <- function(fit) {
+say_scores_unit <- function(fit) {
   unit <- if (fit$mean == "log") "probability" else if (fit$input == "probs") "log-probability" else "logit"
   if (fit$center) paste0("Centred ", unit, if (length(fit$classes) == 2) " (half the log-odds)") else paste0(toupper(substr(unit, 1, 1)), substring(unit, 2))
 }

@@ -61,7 +61,10 @@
 #' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
 #'
 #' # Keeping the accuracy of the classifier
-#' The map of a fit need not be increasing, and then it changes the most likely class of some rows.
+#' With few rows a map can fall by chance: a higher score gets a lower probability. Such a map is replaced by the best one that
+#' increases on the scores seen, with a longer lengthscale, unless that lowers the evidence lower bound by more than 10. (Fits with
+#' `class_effects = "none"` or a given lengthscale are left as they are.) So the map of a fit need not be increasing, and then
+#' it changes the most likely class of some rows.
 #' `monotone = TRUE` guarantees that it never does: in every row, also outside the range of the calibration scores, a class
 #' with the higher score never gets the lower probability, and classes with equal scores get equal
 #' probabilities. The guarantee holds for the computed numbers, including rounding, for every `approx` of

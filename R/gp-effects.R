@@ -52,7 +52,10 @@ gp_with_effects <- function(fit, data, blocks) {
   if (is.null(effects)) return(fit)
   fit$passes <- fit$passes + effects$passes
   if (!effects$kept) return(fit)
-  if (!effects$converged) fit$status <- "not_converged"
+  if (!effects$converged) {
+    fit$status <- "not_converged"
+    if (!is.null(effects$promise)) fit$promise <- effects$promise
+  }
   if (!is.null(effects$mean)) return(gp_with_offsets(fit, data, effects))
   classes <- length(data$classes)
   m <- length(effects$q_mean)

@@ -11,8 +11,11 @@ fit_gp <- function(data, mean, spec, floor) {
   blocks <- gp_effect_blocks(data, mean, center, spec)
   keep <- keeps_rows(data, center, spec, blocks)
   fit_core <- function(spec) {
-    .Call(C_gp_fit, scores$z, data$labels, data$weights,
-      gp_settings(data, mean, center, spec, scores$floors, blocks, !keep), spec$threads)
+    which <- if (is.null(spec$floor)) seq_along(scores$floors) else spec$floor
+    fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
+      gp_settings(data, mean, center, spec, scores$floors[which], blocks, !keep), spec$threads)
+    fit$floor <- which[fit$floor]
+    fit
   }
   fit_with <- function(spec, fit = fit_core(spec)) {
     stop_gp(fit, spec, center)
@@ -26,6 +29,9 @@ fit_gp <- function(data, mean, spec, floor) {
   spec["begin"] <- list(NULL)
   fit <- if (resumed) fit_with(spec, fit) else fit_with(spec)
   if (!resumed && is.null(spec$inducing) && is.null(spec$site) && gp_too_many(fit)) fit <- fewer_inducing(fit, fit_with, spec)
+  rises <- function(fit) gp_increasing(fit, mean, two_ends(scores, fit))
+  if (asks_rising(spec) && !rises(fit)) fit <- rising_fit(fit, fit_with, spec, rises)
+  increasing <- if (fit$class_effects == "none") fit$increasing else rises(fit)
   averaged <- gp_averaged_part(fit)
   if (spec$monotone && !is.null(fit$effects)) { # a projection takes the process apart from its offsets
     if (!is.null(averaged)) averaged <- gp_part_offsets(averaged)
@@ -38,10 +44,9 @@ fit_gp <- function(data, mean, spec, floor) {
     tried = any(blocks > 0),
     hyper = gp_named(fit$hyper),
     mean = mean, center = center, floor = if (scores$floored) scores$floors[fit$floor],
-    z = scores$z, range = fit$range[1:2], increasing = fit$increasing, seen = scores_seen(fit, mean, data),
+    z = scores$z, range = fit$range[1:2], increasing = increasing, seen = scores_seen(fit, mean, data),
     gave_up = fit$passes < spec$control$max_passes
   ))
-  if (out$class_effects != "none") out$increasing <- gp_increasing(out)
   rows <- if (keep) gp_keep_rows(data, out, spec, !is.null(floor))
   out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, fit$offset_site))
   if (keep) out$stream$begin <- c(fit$alone, list(rows = if (resumed) c(NA, NA) else c(effective_count(data), 0)))
@@ -78,21 +83,6 @@ fewer_inducing <- function(fit, fit_with, spec) {
   best <- if (few$status == "ok" && few$elbo > fit$elbo - fewer_tol) few else fit
   best$passes <- fit$passes + few$passes
   best
-}
-
-#' Is the mean map of a fit with effects increasing on the scores seen? That of the core is the map before them. Of
-#' two classes the whole log-odds are meant, of more the map that all share.
-#' @noRd
-gp_increasing <- function(fit) {
-  z <- seq(fit$range[1], fit$range[2], length.out = 512)
-  map <- function(z) .Call(C_gp_latent, fit, z)$mean
-  value <- if (is.null(fit$effects) || ncol(fit$effects$effect) != 2) {
-    map(z)
-  } else {
-    z <- max(abs(z)) * seq(-1, 1, length.out = 512) # log-odds 2 z
-    map(z) - map(-z) + drop(effect_features(fit$effects, cbind(-z, z)) %*% (fit$effects$effect[, 2] - fit$effects$effect[, 1]))
-  }
-  all(diff(value) >= -1e-9 * diff(range(value)))
 }
 
 #' Scores on the scale of g, and the floors to try
@@ -135,7 +125,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     floors = if (mean == "log") floors else log(floors), floor_prior = floor_prior(floors, spec),
     n_inducing = as.integer(if (length(inducing) == 1) inducing else 0L),
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
-    variance = held("variance"), lengthscale = held("lengthscale"), noise = held("noise", 1e-6),
+    variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
     slope = held("slope", if (mean == "linear") NA_real_ else 1),
     arg = data$scan$arg, tol = if (isTRUE(spec$begin$effects)) max(spec$control$tol, resumed_tol) else spec$control$tol, max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,

@@ -59,13 +59,21 @@ describe.calib_gp <- function(object) {
     alone <- object$class_effects == "none" # then the map is the only cause
     lines <- c(lines, paste0(if (bent && alone) "the map is not increasing everywhere: ", format(object$changed, big.mark = ","), " of ",
       format(object$n, big.mark = ","), " calibration rows change their most likely class", if (bent && !alone) ", by the map and the class effects together",
-      say_order_kept(object)), say_accuracy(object), if (bent && !alone) "the shared map is not increasing everywhere (see autoplot())")
+      say_order_kept(object)), say_accuracy(object), if (bent && !alone && length(object$classes) > 2) "the shared map is not increasing everywhere (see autoplot())")
   }
+  lines <- c(lines, say_fall(object))
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
       "; this lowers the log-likelihood of the calibration rows by ", say_cost(object$order_cost)))
   }
   list(title = "Latent Gaussian process", lines = c(lines, say_floor(object)), details = describe_process(object))
+}
+
+#' A map of two classes that falls in spite of (39a)
+#' @noRd
+say_fall <- function(object) {
+  if (length(object$classes) != 2 || object$increasing || object$monotone || object$class_effects == "none") return(NULL)
+  "in part of the range a higher score gets a lower probability (autoplot() shows where; monotone = TRUE prevents it)"
 }
 
 #' How to keep the most likely class; two classes of which one is shifted must not

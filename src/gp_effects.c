@@ -94,6 +94,8 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
 #define LITTLE_TOL 0.2 /* nats: to which effects are fitted that are worth so little */
 #define FORETOLD 0.1   /* nats: as near as that the promise must have come */
 #define MOST_REFUSED 12
+#define LEAST_RADIUS                                                                     \
+  1e-4 /* in log hyperparameters: scores far out bend the bound within .1 of a step */
 
 /* (Of two classes passes are cheap.) */
 static double tolerance(const gpc_effects_fitting *f, const gpc_effects_result *result) {
@@ -145,7 +147,7 @@ static void refuse(gpc_effects_fitting *f) {
   for (int b = 0; b < GPC_BLOCKS; b++)
     if (!f->here.has_effects && f->joint.tau_free[b])
       f->here.tau[b] = fmax(f->here.tau[b] / 3.0, TAU_LOW);
-  f->radius = fmax(f->radius / 3.0, 0.1);
+  f->radius = fmax(f->radius / 3.0, LEAST_RADIUS);
   if (f->has_other)
     f->share *= 0.5;
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
@@ -172,6 +174,7 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       refuse(&f);
       continue;
     }
+    result->promise = promise;
     if (step == 0 && promise < settings->worthless)
       return gpc_effects_finish(&f, visitor, range, result);
     /* effects that are to be there whatever they promise, or that promise little */

@@ -37,6 +37,7 @@ typedef struct {
   double *cov;       /* [size x size], size = m + slopes + k r: (m, slope, e) */
   double elbo, none; /* the bound with and without effects */
   int passes, converged;
+  double promise;      /* what the last step was to gain */
   gpc_joint_site site; /* with `freeze`, whether the effects are kept or not */
 } gpc_effects_result;
 

@@ -26,6 +26,7 @@ typedef struct {
   int move;                  /* are they moved as well? */
   double variance, lengthscale, slope; /* held fixed; NAN: estimated. Without a slope to
                                           estimate (eq. (3)) slope is held at 1 */
+  double least_l; /* no lengthscale shorter than this is estimated; 0: no such limit */
   double noise;
   const int *arg; /* [n] class with the highest score of each row, from 1 */
   double tol;

@@ -125,7 +125,7 @@ gpc_status gpc_start_limits(gpc_fitting *f, const gpc_params *at,
   box->radius = 1.0;
   box->s2_low = 1e-6;
   box->s2_high = 1e4;
-  box->l_low = fmax(fmin(spacing, width), f->result->shortest);
+  box->l_low = fmax(fmax(fmin(spacing, width), f->result->shortest), s->least_l);
   box->l_high = fmax(4.0 * width, 2.0 * box->l_low);
   box->max_steps = 30;
   box->tol = 0.1 * how->tol;

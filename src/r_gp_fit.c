@@ -54,6 +54,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.variance = number(list, "variance");
   s.lengthscale = number(list, "lengthscale");
   s.slope = number(list, "slope");
+  s.least_l = number(list, "least_l");
   s.noise = number(list, "noise");
   s.arg = r_codes(r_element(list, "arg"), "arg", n, k);
   s.tol = number(list, "tol");
@@ -160,13 +161,14 @@ static SEXP pack_effects(const gpc_effects_result *r) {
   static const char *names[] = {
       "kept",     "elbo",  "none",      "passes",      "converged", "hyper", "inducing",
       "q_mean",   "tau",   "effect",    "cov",         "slopes",    "count", "scale",
-      "averaged", "q_cov", "slope_var", "slope_cross", ""};
+      "averaged", "q_cov", "slope_var", "slope_cross", "promise",   ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
   put(out, names, "none", Rf_ScalarReal(r->none));
   put(out, names, "passes", Rf_ScalarInteger(r->passes));
   put(out, names, "converged", Rf_ScalarLogical(r->converged));
+  put(out, names, "promise", Rf_ScalarReal(r->promise));
   if (r->kept) {
     const gpc_features *f = &r->features;
     const size_t e = f->k * f->r, size = r->m + r->slopes + e;

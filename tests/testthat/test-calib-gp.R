@@ -296,9 +296,11 @@ test_that("200 small random problems are fitted", {
 test_that("the trace never falls", {
   d <- bent_data(300, 5)
   lines <- utils::capture.output(calib_gp(d$scores, d$labels, control = gp_control(trace = TRUE)))
-  bounds <- as.numeric(sub(".*elbo (\\S+).*", "\\1", grep("^pass", lines, value = TRUE)))
+  lines <- grep("^pass", lines, value = TRUE)
+  bounds <- as.numeric(sub(".*elbo (\\S+).*", "\\1", lines))
+  begun <- cumsum(grepl("^pass +1 ", lines)) # the map falls, so that others are tried
   expect_gt(length(bounds), 2)
-  expect_true(all(diff(bounds) >= -1e-6))
+  for (one in split(bounds, begun)) expect_true(all(diff(one) >= -1e-6))
 })
 
 test_that("bad arguments are named", {

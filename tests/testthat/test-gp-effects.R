@@ -355,3 +355,27 @@ test_that("rows that change their class are counted by the map's mean, in parts 
   at <- c(at[1:2], .Call(gpcalib:::C_gp_centre, at[1:2], TRUE, c(-Inf, Inf), 1L))
   expect_equal(.Call(gpcalib:::C_effects_top, three$fit, at, 1L), now[rows])
 })
+
+# Normal densities of each class for new rows, as of quadratic discriminant analysis: log posterior probabilities.
+discriminants <- function(x, class, new) {
+  log_density <- vapply(levels(class), function(k) {
+    own <- x[class == k, ]
+    root <- chol(cov(own))
+    centred <- backsolve(root, t(new) - colMeans(own), transpose = TRUE)
+    log(mean(class == k)) - sum(log(diag(root))) - 0.5 * colSums(centred^2)
+  }, numeric(nrow(new)))
+  density <- exp(log_density - apply(log_density, 1, max))
+  density / rowSums(density)
+}
+
+test_that("effects are fitted to the end where a few scores lie far out", {
+  set.seed(2)
+  rows <- ggplot2::diamonds[sample(nrow(ggplot2::diamonds), 6000)[1:4000], ]
+  x <- cbind(log(rows$carat), rows$depth, rows$table, log(rows$price))
+  class <- factor(rows$cut, ordered = FALSE)
+  train <- 1:2000
+  p <- discriminants(x[train, ], class[train], x[-train, ])
+  fit <- calib_gp(p, class[-train], integrate = FALSE)
+  expect_true(fit$converged) # steps of .1 in the logarithms of the hyperparameters were too long
+  expect_gt(fit$elbo, -1640)
+})

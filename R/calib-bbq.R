@@ -3,33 +3,30 @@
 #' Averages over histogram calibrations with different numbers of bins, each weighted by how well it
 #' explains the labels.
 #'
-#' With N calibration rows (or their total weight) the binnings have B bins of equal frequency, B
-#' from \eqn{\max(1, \lfloor N^{1/3}/10 \rfloor)}{max(1, floor(N^(1/3)/10))} to
-#' \eqn{\min(\lceil N/5 \rceil, \lceil 10 N^{1/3} \rceil)}{min(ceiling(N/5), ceiling(10 N^(1/3)))}. A
-#' bin with m events among n rows and its centre at c has a Beta prior with
-#' \eqn{\alpha = 2c/B}{alpha = 2 c/B} and \eqn{\beta = 2(1 - c)/B}{beta = 2 (1 - c)/B} and predicts
-#' its posterior mean, \eqn{(m + \alpha)/(n + 2/B)}{(m + alpha)/(n + 2/B)}. Each binning is weighted by its
-#' marginal likelihood,
+#' With N calibration rows (or their total weight), the binnings have B bins of equal frequency, with B from
+#' \eqn{\max(1, \lfloor N^{1/3}/10 \rfloor)}{max(1, floor(N^(1/3)/10))} to \eqn{\min(\lceil N/5 \rceil, \lceil 10
+#' N^{1/3} \rceil)}{min(ceiling(N/5), ceiling(10 N^(1/3)))}. A bin with m events among n rows and centre c has a Beta
+#' prior with \eqn{\alpha = 2c/B}{alpha = 2 c/B} and \eqn{\beta = 2(1 - c)/B}{beta = 2 (1 - c)/B} and predicts its
+#' posterior mean, \eqn{(m + \alpha)/(n + 2/B)}{(m + alpha)/(n + 2/B)}. Each binning is weighted by its marginal
+#' likelihood,
 #' \deqn{\prod_b \frac{\mathrm{B}(m_b + \alpha_b, n_b - m_b + \beta_b)}{\mathrm{B}(\alpha_b,
 #'   \beta_b)}.}{prod_b Beta(m_b + alpha_b, n_b - m_b + beta_b) / Beta(alpha_b, beta_b).}
 #'
-#' Bins end half-way between the b/B quantile of the scores and the next larger score; the outer edges are 0 and 1, so that
-#' scores beyond those seen belong to the outer
-#' bins. Tied scores are never split: quantiles that fall into one tie make one bin, and B is then the
-#' number of bins that are left.
+#' Bins end half-way between the b/B quantile of the scores and the next larger score. The outer edges are 0 and 1, so
+#' that the outer bins include all scores outside the range of the calibration scores. Tied scores are never split:
+#' quantiles that fall into one tie make one bin, and B is then the number of bins that are left.
 #'
-#' The average of step functions is a step function, and that is what is kept, with a step for every
-#' edge of every binning; binnings whose likelihood is less than 1e-13 of the best one's are left
-#' out.
+#' The average of step functions is again a step function, with a step at every edge of every binning, and only this
+#' average is stored. Binnings whose likelihood is less than 1e-13 of the best are left out.
 #'
 #' # When to use it
-#' Where [calib_histogram()] would be used and its result should not depend on a number of bins. It does not assume that
+#' In place of [calib_histogram()], when the result should not depend on the number of bins. It does not assume that
 #' higher scores mean higher probabilities, and its predictions are exactly 0 or 1 only through rounding.
 #'
-#' What it cannot do: it does not keep the order of scores, its map has many small steps, and which of
-#' two classes is the second matters, since the bins are closed at their upper ends. Objects
-#' grow with the number of edges: up to two numbers per distinct score of each class, when many
-#' binnings explain the labels about equally well.
+#' What it cannot do: it does not keep the order of scores, its map has many small steps, and with two classes the
+#' result changes slightly if they are exchanged, because bins contain their upper edges. The size of the object grows
+#' with the number of edges: up to two numbers per distinct score of each class, when many binnings explain the labels
+#' about equally well.
 #'
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_temperature

@@ -1,30 +1,31 @@
 #' Beta calibration
 #'
-#' A family of maps on \[0, 1\] that contains sigmoids, inverse sigmoids and the identity:
-#' \deqn{v(z) = \frac{1}{1 + e^{-c} (1 - z)^b z^{-a}}, \quad a, b \ge 0,}{
-#'   v(z) = 1 / (1 + exp(-c) (1 - z)^b z^-a), a, b >= 0,}
+#' A family of maps on \[0, 1\] that includes sigmoids, inverse sigmoids and the identity:
+#' \deqn{\pi(z) = \frac{1}{1 + e^{-c} (1 - z)^b z^{-a}}, \quad a, b \ge 0,}{
+#'   pi(z) = 1 / (1 + exp(-c) (1 - z)^b z^-a), a, b >= 0,}
 #' which is logistic regression on the two features \eqn{\log z}{log z} and
 #' \eqn{-\log(1 - z)}{-log(1 - z)}. a = b = 1 with c = 0 is the identity.
 #'
 #' `params = "abm"` fits all three; `"am"` sets a = b, which is Platt scaling of the log-odds
 #' with raw targets; `"ab"` sets \eqn{c = (a - b) \log 2}{c = (a - b) log 2}, so that 1/2 stays 1/2.
-#' The likelihood is maximised by Newton's method. A negative a or b would turn the order of scores
-#' around: the fit is repeated without that term; if the other one is negative then, the map is
-#' constant. When scores separate the classes completely, the estimates are limited as in [calib_platt()]
-#' (`gpcalib_warning_separated`); with equal scores the map is constant (`gpcalib_warning_flat`); for
-#' `"ab"`, a = b is then chosen so that the score gets the observed frequency.
+#' The likelihood is maximised by Newton's method. A negative a or b would reverse the order of scores. If one is
+#' negative, the fit is repeated without that term; if the other is then negative, the map is constant. When scores
+#' separate the classes completely, the estimates are limited as in [calib_platt()] (`gpcalib_warning_separated`); with
+#' equal scores the map is constant (`gpcalib_warning_flat`); for `"ab"`, a = b is then chosen so that the score gets
+#' the observed frequency.
 #'
 #' # Zeros and ones
-#' z and 1 - z are taken as at least `clip`, in fitting and in prediction, since they have to have a
-#' logarithm. The default is the rounding error of double precision; a larger one (1e-6, say) makes the fit less sensitive to single scores of exactly 0 or 1.
+#' In fitting and in prediction, values of z and 1 - z below `clip` are raised to it, because 0 has no logarithm. The
+#' default is the rounding error of double precision; a larger value (1e-6, say) makes the fit less sensitive to single
+#' scores of exactly 0 or 1.
 #'
 #' # When to use it
-#' For probabilities, with some hundreds of calibration rows, when Platt scaling is not flexible enough: it can make probabilities more
-#' extreme or less so, and differently near 0 and near 1. It keeps the order of two-class scores,
-#' and leaves calibrated probabilities as they are.
+#' For probabilities, with some hundreds of calibration rows, when Platt scaling is not flexible enough: it can make
+#' probabilities more or less extreme, with different corrections near 0 and near 1. It keeps the order of two-class
+#' scores. The identity is among its maps, so that calibrated probabilities hardly change.
 #'
-#' What it cannot do: three numbers do not follow every map ([calib_isotonic()] and, for several classes,
-#' [calib_gp()] do), and scores of exactly 0 or 1 have a strong influence.
+#' What it cannot do: with three parameters it cannot follow every map ([calib_isotonic()] and [calib_gp()] are more
+#' flexible), and scores of exactly 0 or 1 have a strong influence.
 #'
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_platt

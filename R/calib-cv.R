@@ -2,16 +2,15 @@
 
 #' Calibrate a classifier by cross-validation
 #'
-#' A calibrator must be fitted to scores of rows that the classifier was not trained on. Where no rows can
-#' be spared for that, each fold is scored by a classifier trained on the others: the scores of all rows
-#' together are out-of-fold, and the calibrator learns from them.
+#' A calibrator must be fitted to scores of rows that the classifier was not trained on. When no rows can be spared for
+#' that, the data are divided into folds, and each fold is scored by a classifier trained on the other folds. The
+#' calibrator is fitted to these out-of-fold scores of all rows.
 #'
 #' The object predicts by a classifier trained on **all** rows, followed by the calibrator of the
-#' out-of-fold scores. That classifier has seen a little more data than those of the folds (a tenth more,
-#' with ten folds), so that its scores are a little better than those calibrated on; with five folds or more
-#' this is small. It is one classifier to keep and to explain. (The alternative, to average
-#' the classifiers of the folds, each with a calibrator of its own, gives an ensemble that costs as many
-#' predictions as there are folds.)
+#' out-of-fold scores. That classifier was trained on slightly more data than those of the folds (a ninth more, with ten
+#' folds), so that its scores are slightly better than the scores the calibrator was fitted to; with five folds or more
+#' the difference is small. There is only one classifier to keep and to explain. (The alternative is an ensemble of the
+#' classifiers of all folds, each with its own calibrator, which needs as many predictions as there are folds.)
 #'
 #' Steps that learn from the data (selection of variables, scaling, tuning) belong inside `train`, or the
 #' scores are not out-of-fold.
@@ -24,19 +23,18 @@
 #' @param method Name of the calibrator (`"gp"`, `"temperature"`, `"platt"`, `"isotonic"`, `"beta"`, `"bbq"`,
 #'   `"histogram"`, `"none"`) or a function such as [calib_gp()].
 #' @param folds The number of folds, or a vector that says for every row to which fold it belongs. A number
-#'   gives folds with the classes in equal shares; [set.seed()] governs.
+#'   gives random folds with equal shares of the classes; use [set.seed()] to make them reproducible.
 #' @param groups `NULL`, or one value per row: rows with the same value stay in one fold.
 #' @param ... Arguments of the calibrator, such as `input`.
 #' @param assess Whether to fit the calibrator once more for every fold, without its rows, so that the gain
 #'   from calibration is estimated without bias.
 #' @return An object of class `calib_cv`: a list of `calibrator` (see [calibrator]), `model` (the classifier of
 #'   all rows), `predict`, `scores` (out-of-fold, N x K), `labels`, `fold` (a number per row), `assessment`
-#'   (a data frame, see `tidy()`) and `call`. Unlike calibrators it holds a model and functions.
+#'   (a data frame, see `tidy()`) and `call`. Unlike a calibrator, it contains a model and functions.
 #'   `predict()` gives what [predict.calibrator()] does; `tidy()` one row per fold with `fold`, `n`,
-#'   `log_loss` and `brier_score` of the scores as they are, and `log_loss_calibrated` and
-#'   `brier_score_calibrated` after calibration by the other folds (`NA` without `assess`). The scores as they
-#'   are count as probabilities, or by the softmax if they are logits; probabilities below 1e-15 are
-#'   raised to 1e-15.
+#'   `log_loss` and `brier_score` before calibration, and `log_loss_calibrated` and `brier_score_calibrated` after
+#'   calibration with the other folds (`NA` without `assess`). Before calibration, logits are turned into probabilities
+#'   by the softmax. Probabilities below 1e-15 are raised to 1e-15.
 #' @seealso [calib_study()] to compare calibrators.
 #' @examples
 #' cars <- transform(mtcars, am = factor(am, labels = c("automatic", "manual")))

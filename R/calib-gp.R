@@ -1,25 +1,26 @@
 #' Latent Gaussian process calibration
 #'
 #' Learns one smooth function g of a score, shared by all classes, and returns
-#' \deqn{v(z)_k = \frac{\exp g(z_k)}{\sum_j \exp g(z_j)}}{v(z)_k = exp g(z_k) / sum_j exp g(z_j)}
-#' averaged over the posterior distribution of g. The prior mean of g is temperature scaling;
-#' the fitted map departs from it only where the calibration rows call for it. By default, effects of single classes are
-#' added where they improve the fit (see below). Works for any number of classes, for logits and for probabilities, and
-#' gives posterior intervals.
+#' \deqn{\pi(z)_k = \frac{\exp g(z_k)}{\sum_j \exp g(z_j)}}{pi(z)_k = exp g(z_k) / sum_j exp g(z_j)}
+#' averaged over the posterior distribution of g. The prior mean of g is temperature scaling, and the fitted map departs
+#' from it only where the calibration rows support this. By default, effects of single classes are added where they
+#' improve the fit (see below). Works for any number of classes, for logits and for probabilities, and gives posterior
+#' intervals.
 #'
 #' # The model
 #' \eqn{g \sim GP(\mu, k)}{g ~ GP(mu, k)} with
 #' \eqn{k(x, x') = \sigma^2 \exp(-(x-x')^2/(2 l^2))}{k(x, x') = s2 exp(-(x - x')^2 / (2 l^2))} and a
-#' little white noise, inferred through inducing inputs by variational inference (Wenger,
-#' Kjellström and Triebel, 2020). The expected log-softmax is expanded to second order, so that
+#' little white noise, fitted by variational inference with inducing inputs (Wenger, Kjellström and Triebel, 2020). The
+#' expected log-softmax is expanded to second order, so that
 #' `elbo` approximates a lower bound of the log evidence and is not strictly a bound.
 #'
-#' * `mean = "linear"`, the default: \eqn{\mu(z) = a z}{mu(z) = a z} with a > 0 estimated, z being the logits minus their row
-#'   mean, or the log-probabilities minus theirs. With
+#' * `mean = "linear"`, the default: \eqn{\mu(z) = \alpha z}{mu(z) = alpha z}. The slope \eqn{\alpha > 0}{alpha > 0} is
+#'   estimated, and z is a logit or log-probability minus its row mean. With
 #'   \eqn{\sigma^2 \to 0}{s2 -> 0} this is temperature scaling.
-#' * `"identity"`: the same with a = 1, "the classifier is already calibrated".
+#' * `"identity"`: the same with \eqn{\alpha = 1}{alpha = 1}, that is, the classifier is assumed to be calibrated unless
+#'   the data say otherwise.
 #' * `"log"`: \eqn{\mu(z) = \ln z}{mu(z) = log z} on raw probabilities, as in the paper.
-#' * `"auto"` fits all that apply, keeps the one with the highest bound, and says which.
+#' * `"auto"` fits all that apply, keeps the one with the highest evidence lower bound, and says which.
 #'
 #' Only differences of g within a row matter, which is why rows are centred first
 #' (`center = TRUE`); `center = FALSE` uses logits or log-probabilities as they are.
@@ -42,14 +43,16 @@
 #' # Effects of the classes
 #' In addition to the shared map g, class k has
 #' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
-#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes. Two further terms may be added. One is a power for each
-#' class, \eqn{v_k \log p_k}{v_k log p_k}, with p the temperature-scaled probabilities. The other, with few classes, is a second matrix,
+#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes. Two further terms may be added. One is a
+#' power for each class: a multiple of \eqn{\log p_k}{log p_k}, where p are the temperature-scaled probabilities. The
+#' other, with few classes, is a second matrix,
 #' which multiplies these probabilities in place of the scores. Two classes have an offset and, in place of the matrix, an
 #' asymmetry: a term that bends low and high probabilities differently, so that Platt scaling and beta calibration are special
 #' cases. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
-#' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than one (with more than 26 classes: if a
-#'   score test favours them). `print()` says which were chosen and by how much they raise the bound. With `mean = "log"`,
+#' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than 1. (With more than
+#'   26 classes it adds them if a score test favours them.) `print()` says which were chosen and by how much they raise
+#'   the bound. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper and of version 0.1 of this package.
 #' * `"offset"` and `"matrix"` add these effects in any case.
@@ -61,50 +64,55 @@
 #' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
 #'
 #' # Keeping the accuracy of the classifier
-#' With few rows a map can fall by chance: a higher score gets a lower probability. Such a map is replaced by the best one that
-#' increases on the scores seen, with a longer lengthscale, unless that lowers the evidence lower bound by more than 10. (Fits with
-#' `class_effects = "none"` or a given lengthscale are left as they are.) So the map of a fit need not be increasing, and then
-#' it changes the most likely class of some rows.
-#' `monotone = TRUE` guarantees that it never does: in every row, also outside the range of the calibration scores, a class
-#' with the higher score never gets the lower probability, and classes with equal scores get equal
+#' With few rows a map can decrease by chance, so that a higher score gets a lower probability. Such a map is replaced by the
+#' best one, with a longer lengthscale, that increases over the range of the calibration scores, unless that lowers the
+#' evidence lower bound by more than 10. (Fits with `class_effects = "none"` or a given lengthscale are left as they are.) So
+#' the fitted map need not be increasing. Where it decreases, it can change the most likely class of a row. `monotone =
+#' TRUE` guarantees that it never does: in every row, also outside the range of the calibration scores, the class with
+#' the higher score never gets the lower probability, and classes with equal scores get equal
 #' probabilities. The guarantee holds for the computed numbers, including rounding, for every `approx` of
 #' [`predict()`][predict.calib_gp], for every single draw and for both ends of every interval;
-#' `type = "class"` is the class with the highest score (the first of them if there are several). The order is weak: scores that
-#' differ by little may get the same probability.
+#' `type = "class"` is the class with the highest score (the first of them if there are several). Scores that differ by
+#' little may get the same probability.
 #'
-#' The process, and with `class_effects = "offset"` its offsets, are fitted as without `monotone`. Then the posterior mean, and every
+#' The process (with `class_effects = "offset"` also the offsets) is fitted as without `monotone`. Then the posterior
+#' mean, and every
 #' function drawn from the posterior for prediction, is replaced by the nearest increasing function, where the distance is weighted by
 #' the distribution of the scores (see `vignette("methods", package = "gpcalib")`). `order_cost` is the loss in log-likelihood on the
-#' calibration rows from replacing the mean. A warning of class `gpcalib_warning_order_cost` is given when it is
-#' more than 5: then higher scores are not always more likely to be right,
-#' and a map that is not increasing would be more accurate. When higher scores go with the wrong
+#' calibration rows from replacing the mean. When it is more than 5, there is a warning of class
+#' `gpcalib_warning_order_cost`: higher scores are then not always more likely to be right, and a map that is not
+#' increasing fits better. When higher scores go with the wrong
 #' classes, the increasing map is flat (`gpcalib_warning_flat`).
 #'
 #' With `monotone = TRUE` the default of `class_effects` is the same as `"none"`. With `"offset"` the guarantee is weaker: of two classes, the
-#' one with the higher score never gets the lower probability unless its offset is lower. (Draws and intervals draw the offsets, too; there the
-#' guarantee refers to the offsets of each draw.) Map and offsets are estimated together; with more than 26 classes the map is estimated
-#' first, and then the offsets given this map. With `"matrix"` no such guarantee is possible, and the call is an error. `predict(prior = )`
-#' multiplies the frequencies of the classes by different factors: then the guarantee holds unless the class with the higher score has
-#' the lower factor.
+#' one with the higher score never gets the lower probability unless its offset is lower. (For draws and intervals the
+#' offsets are drawn as well; the guarantee then refers to the offsets of each draw.) Map and offsets are estimated
+#' together; with more than 26 classes the map is estimated
+#' first, and then the offsets given this map. With `"matrix"` no such guarantee is possible, and the call is an error.
+#' `predict(prior = )` multiplies the probabilities of the classes by different factors; the guarantee then holds unless
+#' the class with the higher score has the lower factor.
 #'
 #' # Hyperparameters
-#' A small calibration set hardly determines the variance and the lengthscale of the process. Probabilities use the pair with
-#' the highest bound. Intervals and draws would be too narrow if that pair were taken as known, above all
-#' where it makes the map a straight line, or where the map bends more sharply than one smooth kernel allows.
+#' A small calibration set hardly determines the variance and the lengthscale of the process. Probabilities are computed
+#' with the pair that has the highest evidence lower bound. Intervals would be too narrow if this pair were treated as
+#' known, above all where it makes the map a straight line, or where the true map bends more sharply than one smooth
+#' kernel allows.
 #'
-#' With `integrate = TRUE`, the default, intervals and draws therefore come from a weighted average of several posteriors. These
-#' belong to rougher processes, whose values at evenly spaced knots have a Matern covariance with \eqn{\nu = 3/2}{nu = 3/2} or
-#' \eqn{\nu = 1/2}{nu = 1/2}, each with a few pairs of standard deviation \eqn{\sigma}{sigma} and lengthscale l. The straight line is
-#' one of them. The weights are
+#' With `integrate = TRUE`, the default, intervals and draws therefore come from a weighted average of several
+#' posteriors. Each is that of a rougher process, whose values at evenly spaced knots have a Matern covariance with
+#' \eqn{\nu = 3/2}{nu = 3/2} or \eqn{\nu = 1/2}{nu = 1/2}, for one of several pairs of standard deviation
+#' \eqn{\sigma}{sigma} and lengthscale l. The straight line is included as well. The weights are
 #' \deqn{\mathrm{evidence} \times p(\sigma) \times p(l)}{evidence x p(sigma) x p(l)}
 #' with the priors \eqn{\sigma \sim \mathrm{Exp}(1/10)}{sigma ~ Exp(1/10)} and
 #' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), where w is the width of the bulk of the scores. Each posterior is a Laplace
-#' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). One Gaussian with the mean and the covariance
-#' of the average replaces it; the fit stores it in `averaged`. An interval that would not contain the probability itself is extended to do so.
+#' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). The average is
+#' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. An
+#' interval that would not contain the probability itself is extended to do so.
 #'
-#' With up to 40 class effects, their variances are averaged over as well, by a factor common to all. With more than 200 (a matrix of eleven
-#' classes or more) nothing is averaged. Where `hyper` fixes either the variance or the lengthscale, the average is over the other, with the kernel of
-#' the fit. Nothing is averaged where `hyper` fixes both, nor with `covariance = "diag"` or `optimize_inducing = TRUE`.
+#' With up to 40 class effects, the average is also taken over a common factor of their variances. With more than 200
+#' class effects (a matrix of eleven classes or more) there is no averaging. If `hyper` fixes either the variance or the
+#' lengthscale, the average is taken over the other, with the kernel of the fit. There is no averaging if `hyper` fixes
+#' both, or with `covariance = "diag"` or `optimize_inducing = TRUE`.
 #'
 #' `integrate = FALSE` saves about half of the time of a fit and gives narrower intervals. Probabilities do not depend on
 #' `integrate`: averaging them as well lowered the log loss on simulated curved maps, but raised it on small sets
@@ -119,20 +127,20 @@
 #' `class_effects = "none"`, which is the model of version 0.1).
 #'
 #' # When the data do not determine the map
-#' If every calibration row is classified correctly, the slope
-#' a has no finite optimum; it stops where the mean confidence reaches (N + 1)/(N + 2), with a warning of class
-#' `gpcalib_warning_separated`. If all scores of every row are equal the slope is left at 1
+#' If every calibration row is classified correctly, the slope \eqn{\alpha}{alpha} has no finite optimum. It is then
+#' limited so that the mean confidence is (N + 1)/(N + 2), with a warning of class `gpcalib_warning_separated`. If the
+#' scores within every row are all equal, the slope stays at 1
 #' (`gpcalib_warning_flat`).
 #'
 #' @inheritParams calib_temperature
-#' @param monotone Guarantee that, within a row, a class with a higher score never gets a lower probability? See below.
+#' @param monotone Guarantee that, within a row, the class with the higher score never gets the lower probability? See below.
 #' @param mean The prior mean of g: see the section on the model.
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
 #' @param floor Probabilities below this value are raised to it. `NULL`:
-#'   when zeros occur, the value with the highest evidence lower bound. If the calibration rows have no
-#'   zeros, nothing is raised in fitting; in new rows, the floor is then the square of the smallest
-#'   probability seen, but at most 1e-8.
+#'   when zeros occur, the value with the highest evidence lower bound. If the calibration rows have no zeros, no floor
+#'   is used in fitting; the floor for new rows is then the square of the smallest calibration probability, but at most
+#'   1e-8.
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
 #' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced
@@ -148,14 +156,16 @@
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_gp", "calibrator")`; see [`predict()`][predict.calib_gp], [latent()] and [calibrator] for what can be done
 #'   with it. Beside the fields of every calibrator it has
-#'   * `elbo`, `passes` (the number of passes over the data) and `passes_floor` (those for other values of `floor`);
+#'   * `elbo` (the evidence lower bound), `passes` (how often the fit went through the data) and `passes_floor` (the
+#'     same for other values of `floor`);
 #'   * `hyper` (named: variance, lengthscale, noise, slope), `inducing`, and the whitened variational posterior `q_mean`, `q_cov`;
 #'   * `slope_sd`, the standard deviation of an estimated slope, and `slope_cross`, the change of `q_mean` per unit of the slope;
 #'   * the settings `mean`, `covariance`, `center`, `floor` and `monotone`;
 #'   * `range` (of the scores seen), `increasing` (whether the posterior mean increases on that range) and `changed` (how many calibration rows
 #'     change their most likely class);
 #'   * with `monotone = TRUE`, `order_cost` (the loss in log-likelihood) and `order_mass` (the weights of the projection);
-#'   * `averaged`, the posterior for intervals and draws, with the same fields, the number of its `passes` and `ends` (see
+#'   * `averaged`, the posterior for intervals and draws (with the same fields, the number of its `passes`, and `ends`,
+#'     for which see
 #'     [`predict()`][predict.calib_gp]), or `NULL`;
 #'   * `outside`, 0.2: the pseudo-count for rows unlike the calibration rows (see [`predict()`][predict.calib_gp]), or `NULL`;
 #'   * `scores_seen`, a histogram of the scores and a temperature for [`autoplot()`][autoplot.calib_gp].
@@ -222,16 +232,16 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #' How calib_gp() is computed
 #'
 #' @param tol Stop when the next step is expected to raise the evidence lower bound by less than this.
-#' @param max_passes The most passes over the data.
-#' @param matrix_classes,softmax_classes The most classes for which matrix effects, and among them
-#'   those of the softmax, are fitted. Their cost grows with the fourth power of the number of classes
-#'   per row and with the sixth power apart from the rows.
-#' @param buffer How many calibration rows the object may keep for [`update()`][update.calibrator], where similar rows are merged into one when
-#'   there are more: see there. They are kept while they stand for no more than 2000 rows, nor than five times `buffer` (two classes: ten times; more than 26: once).
-#'   `NULL`: 300 with two classes, 1000 with up to four, 1400 with more, from 27 classes on no more than 40,000 scores in all; none with more than 200 classes or `class_effects =
-#'   "none"`. 0: none, so that the object holds
-#'   no calibration rows.
-#' @param trace Print a line per pass?
+#' #' @param max_passes The largest number of passes over the data.
+#' @param matrix_classes,softmax_classes The largest numbers of classes for which the matrix, and the second matrix (of
+#'   the softmax), are fitted. Their cost per row grows with the fourth power of the number of classes; a further cost,
+#'   which does not depend on the number of rows, grows with the sixth power.
+#' @param buffer How many calibration rows the object may keep for [`update()`][update.calibrator]; if there are more,
+#'   similar rows are merged. Rows are kept as long as they represent at most 2000 original rows and at most five times
+#'   `buffer` (ten times with two classes, `buffer` itself with more than 26). `NULL`: 300 with two classes, 1000 with
+#'   three or four, 1400 with more, but with 27 classes or more at most 40,000 scores in all; none with more than 200
+#'   classes or `class_effects = "none"`. 0: none, so that the object contains no calibration rows.
+#' @param trace Print a line for each pass over the data?
 #' @return A list for the argument `control` of [calib_gp()].
 #' @examples
 #' fit <- calib_gp(rain_nyc$prob, rain_nyc$rain, control = gp_control(trace = TRUE))

@@ -1,20 +1,20 @@
 #' Histogram binning
 #'
-#' Cuts the scores into bins and predicts, in each, how often the class occurred there:
-#' \deqn{v(z) = \frac{\sum_{n \in b(z)} w_n y_n}{\sum_{n \in b(z)} w_n}.}{
-#'   v(z) = sum of w_n y_n / sum of w_n over the rows in the bin of z.}
+#' Divides the scores into bins and predicts, for each bin, how often the class occurred in it:
+#' \deqn{\pi(z) = \frac{\sum_{n \in b(z)} w_n y_n}{\sum_{n \in b(z)} w_n}.}{
+#'   pi(z) = sum of w_n y_n / sum of w_n over the rows in the bin of z.}
 #'
-#' Bins of equal width are (0, 1/B\], (1/B, 2/B\], ..., the first with 0. Bins of equal mass end at the (weighted) quantiles
-#' 1/B, 2/B, ... of the scores; tied scores share a bin, so that there can be fewer bins than asked for, and scores beyond
-#' those seen belong to the
-#' outer bins. A bin of equal width without calibration rows keeps the score as it is.
+#' Bins of equal width are (0, 1/B\], (1/B, 2/B\], ..., and the first also contains 0. Bins of equal mass end at the
+#' (weighted) quantiles 1/B, 2/B, ... of the scores; tied scores share a bin, so that there can be fewer bins than asked
+#' for. Scores outside the range of the calibration scores belong to the outer bins. A bin of equal width without
+#' calibration rows keeps the score as it is.
 #'
 #' # When to use it
-#' When the correction has to be transparent: it is a short table. And as a baseline for other methods. Bins
-#' of equal mass are the safer choice when scores crowd near 0 and 1.
+#' When the correction has to be transparent (it is a short table), and as a baseline for other methods. Bins of equal
+#' mass are the safer choice when many scores are near 0 and 1.
 #'
-#' What it cannot do: it does not keep the order of scores, neighbouring bins can contradict each
-#' other, everything within a bin becomes equal, and a bin without mistakes gives exactly 0 or 1.
+#' What it cannot do: it does not keep the order of scores: a bin of higher scores can get a lower probability, and all
+#' scores within a bin get the same one. A bin in which the class never or always occurred gives exactly 0 or 1.
 #' [calib_bbq()] averages over many binnings and gives exactly 0 or 1 only through rounding.
 #'
 #' @inheritSection calib_isotonic More than two classes

@@ -1,24 +1,24 @@
 #' Isotonic calibration
 #'
 #' The non-decreasing map from scores to probabilities that is nearest to the labels:
-#' \deqn{\min_{v(z_1) \le \dots \le v(z_N)} \sum_n w_n (y_n - v(z_n))^2, \quad z_1 \le \dots \le z_N,}{
-#'   min sum_n w_n (y_n - v(z_n))^2 over all non-decreasing v,}
+#' \deqn{\min_{\pi(z_1) \le \dots \le \pi(z_N)} \sum_n w_n (y_n - \pi(z_n))^2, \quad z_1 \le \dots \le z_N,}{
+#'   min sum_n w_n (y_n - pi(z_n))^2 over all non-decreasing functions pi,}
 #' computed by the pool-adjacent-violators algorithm. Tied scores are pooled first, so that each score has one
 #' value.
 #'
-#' Between the scores seen in fitting the map is a straight line (`interpolate = TRUE`) or has the
+#' Between two calibration scores the map is a straight line (`interpolate = TRUE`) or has the
 #' value of the next higher score (`interpolate = FALSE`, the step function of [stats::isoreg()]);
-#' below the smallest and above the largest it is constant.
+#' below the smallest and above the largest score it is constant.
 #'
 #' # Venn-Abers
-#' `type = "venn-abers"` fits isotonic regression twice for each new score s: to the calibration rows and
-#' one more with this score and label 0, which gives \eqn{p_0(s)}, and with label 1, which gives
-#' \eqn{p_1(s) > p_0(s)}. The true label of the new row is 0 or 1, so that one of the two fits
-#' has used it. If rows are exchangeable, that one gives a calibrated probability (Vovk and Petej, 2014). [`predict()`][predict.calibrator]
-#' gives \eqn{p_1/(1 - p_0 + p_1)}, which is never 0 or 1, and with `type = "interval"` the pair. The distance between the
-#' two shows how uncertain the map is at this score. All pairs are computed in one sweep over the
-#' sorted rows (Vovk, Petej and Fedorova, 2015). With more than two classes the pairs are those of each class against the
-#' rest, before rows are divided by their sum. `interpolate` is not used.
+#' `type = "venn-abers"` fits isotonic regression twice for each new score s: once to the calibration rows and one more
+#' row with this score and label 0, which gives \eqn{p_0(s)}, and once with label 1 for that row, which gives
+#' \eqn{p_1(s) > p_0(s)}. One of the two fits has used the true label of the new row. If rows are exchangeable, that fit
+#' gives a calibrated probability (Vovk and Petej, 2014). [`predict()`][predict.calibrator] gives \eqn{p_1/(1 - p_0 +
+#' p_1)}, which is never 0 or 1, and with `type = "interval"` the pair. The distance between the two shows how uncertain
+#' the map is at this score. All pairs are computed in one sweep over the sorted rows (Vovk, Petej and Fedorova, 2015).
+#' With more than two classes the pairs are those of each class against the rest, before rows are divided by their sum.
+#' `interpolate` is not used.
 #'
 #' # When to use it
 #' With about a thousand calibration rows or more (for each class, if there are more than two), and a classifier that ranks
@@ -33,18 +33,18 @@
 #' # More than two classes
 #' The five methods [calib_platt()], [calib_isotonic()], [calib_beta()], [calib_bbq()] and
 #' [calib_histogram()] are made for two classes. With more, each class is calibrated against the
-#' rest, and the rows of results are divided by their sum; a row in which every class gets 0
-#' becomes the row of probabilities that went in. The order of the classes within a row, and so the
-#' accuracy, can change.
+#' rest, and each row of results is divided by its sum. A row in which every class gets 0 keeps its original
+#' probabilities. The order of the classes within a row, and so the accuracy, can change.
 #'
 #' Logits go through the softmax first, for two classes as well, except in [calib_platt()], which takes
-#' their log-odds. Where the logit of a class exceeds all others by more than about 37, its probability is rounded to 1, and
-#' such rows can no longer be distinguished; when these are more than a fifth, a warning says so
+#' their log-odds. Where the logit of a class exceeds all others by more than about 37, its probability is rounded to 1,
+#' and such rows can no longer be distinguished. When these are more than a fifth of the rows, there is a warning
 #' (`gpcalib_warning_saturated`).
 #'
 #' For a class that occurs in no calibration row, or in all of them, no map can be fitted: it gets the constant probability
 #' \eqn{(n_k + 1/K)/(N + 1)} before the row is divided by its sum, with one warning
-#' (`gpcalib_warning_absent`) for all such classes. With weights, n and N are sums of weights.
+#' (`gpcalib_warning_absent`) for all such classes. Here \eqn{n_k}{n_k} is the number of rows of the class, N the number
+#' of all rows and K the number of classes; with weights, sums of weights take the place of numbers of rows.
 #'
 #' @inheritParams calib_temperature
 #' @param type Isotonic `"regression"`, or `"venn-abers"` pairs.

@@ -1,24 +1,22 @@
 #' The calibration map of a calibrator
 #'
-#' What a calibrator makes of a raw probability: a curve from \[0, 1\] to \[0, 1\], as a data frame,
-#' so that the maps of several methods can be drawn and compared. The diagonal is no calibration.
+#' The calibrated probability as a function of the raw probability, as a data frame, so that the maps of several methods
+#' can be drawn and compared. The diagonal means no change.
 #'
-#' For two classes any calibrator has such a map, that of the second class; it is what
-#' [`predict()`][predict.calibrator] gives for the forecast (1 - p, p). For more classes the
-#' methods that work one-vs-all ([calib_platt()], [calib_isotonic()], [calib_beta()],
-#' [calib_bbq()], [calib_histogram()]) have one map per class, given here before the rows are
-#' divided by their sum. [calib_temperature()] and [calib_gp()] then have none: what they make of
-#' a probability depends on the others of its row; see [latent()] for the map they do have.
+#' For two classes every calibrator has such a map, that of the second class: it is what
+#' [`predict()`][predict.calibrator] gives for the forecast (1 - p, p). With more classes, the one-vs-all methods
+#' ([calib_platt()], [calib_isotonic()], [calib_beta()], [calib_bbq()], [calib_histogram()]) have one map per class,
+#' before each row is divided by its sum. [calib_temperature()] and [calib_gp()] then have no such map, because the
+#' calibrated probability of a class depends on the other probabilities of its row; see [latent()] for their map.
 #'
 #' @param object A calibrator.
 #' @param p Raw probabilities at which to evaluate the map. Calibrators fitted to logits get their
 #'   log-odds.
-#' @param level For [calib_gp()]: the level of the band. It comes from random draws, so that
-#'   `set.seed()` governs it.
+#' @param level For [calib_gp()]: the level of the band. It comes from random draws; use `set.seed()` to make it reproducible.
 #' @param ... Not used.
 #' @return A data frame with one row per class and value of `p`: `class` (a factor with the classes
 #'   as levels), `p`, `calibrated`, and `conf.low` and `conf.high`, which are `NA` except for
-#'   [calib_gp()] and for Venn-Abers ([calib_isotonic()]), whose pair they are.
+#'   [calib_gp()] and for Venn-Abers calibration ([calib_isotonic()]), where they are the pair of probabilities.
 #' @seealso [latent()], [predict.calibrator()].
 #' @examples
 #' fit <- calib_temperature(rain_nyc$prob, rain_nyc$rain)

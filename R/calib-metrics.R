@@ -9,38 +9,39 @@
 #' With `conf_level`, measures that are means get an interval (`conf.low`, `conf.high`). The accuracy has Wilson's interval,
 #' with the effective number of rows \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2} when there are weights. Log loss, Brier
 #' score, over- and underconfidence and the gap have bootstrap-t intervals: each replicate is studentised, so that the
-#' interval follows the skewness caused by rare errors. Where there are too few errors for a valid interval, none is given,
-#' with a warning of class `gpcalib_warning_few`: fewer than 10 wrong
-#' or right rows for losses and gap, fewer than 30 wrong (right) ones for over- (under-) confidence.
-#' The gap is an absolute value: its interval holds the absolute values of the interval for the signed gap, so that it begins
-#' at 0 when both signs are possible. Accuracy, gap, over- and underconfidence always refer to the most
-#' likely class, whatever `type` says.
+#' interval follows the skewness caused by rare errors. No interval is given, with a warning of class
+#' `gpcalib_warning_few`, where there are too few rows for a valid one: fewer than 10 wrongly or 10 correctly classified
+#' rows for the losses and the gap, fewer than 30 wrongly classified rows for overconfidence, and fewer than 30
+#' correctly classified ones for underconfidence. The gap is an absolute value. Its interval consists of the absolute
+#' values in the interval of the signed gap, so that it begins at 0 when both signs are possible. Accuracy, gap, over-
+#' and underconfidence always refer to the most likely class, whatever `type` says.
 #'
 #' The calibration errors have no interval, because resampling adds to their bias: a bootstrap interval might not even contain the
 #' estimate. Instead they are compared with their distribution under calibration. Labels are drawn from the
-#' probabilities, `replicates` times, and `null.low`, `null.high` are the quantiles of the error that hold a
-#' share `conf_level` of these; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
-#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small p-value is
-#' evidence against calibration.
+#' probabilities, `replicates` times, and `null.low` and `null.high` are the quantiles of the resulting errors between
+#' which a share `conf_level` of them lies; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
+#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small p-value is evidence against
+#' calibration.
 #'
 #' `calib_slope` is the inverse temperature 1/T: the factor a by which the log-probabilities would have to be multiplied,
 #' \eqn{\mathrm{softmax}(a \log p)}{softmax(a log p)}, estimated by maximum likelihood. It is 1 for a calibrated forecast and less
 #' for an overconfident one. It has no intercept. Cox's recalibration slope, `slope` of [calib_validate()], is estimated together with
 #' an intercept; the two slopes differ where the event is forecast too often or too rarely. The interval of `calib_slope` is a Wald interval with a
-#' robust standard error. Its p-value is that of the likelihood-ratio test of a = 1, by the same kind of draws. This test is more powerful than those of ECE and MCE where a forecast is
-#' over- or underconfident throughout: with two classes, 500 rows and a slope of 0.8 it detected the miscalibration in
-#' 60 % of simulated cases, ECE in 24 % and MCE in 17 %. The p-value of MCE has little power, because the largest gap
-#' is usually that of the bin with the fewest rows.
+#' robust standard error. Its p-value is that of the likelihood-ratio test of a = 1, computed from labels drawn in the
+#' same way. This test is more powerful than those of ECE and MCE where a forecast is over- or underconfident
+#' throughout: with two classes, 500 rows and a slope of 0.8 it detected the miscalibration in 60 % of simulated cases,
+#' ECE in 24 % and MCE in 17 %. The p-value of MCE has little power, because the largest gap is usually that of the bin
+#' with the fewest rows.
 #'
 #' With `groups` (patients, days, blocks of time), rows of a group may depend on each other: the bootstrap draws whole
 #' groups, and the distribution under calibration comes from a wild bootstrap, which changes the sign of all residuals of a
 #' group together at random, instead of drawing labels row by row.
 #'
-#' Use [set.seed()] to make the resampling reproducible. It takes two numbers from R's generator as the seed of its
-#' own generator, which has one stream per replicate.
+#' Use [set.seed()] to make the resampling reproducible. Two numbers from R's generator are the seed of a separate
+#' generator, which has one stream per replicate.
 #'
 #' @inheritParams ece
-#' @param ... Passed on to [ece()] and, as far as it has them, [mce()]: `bins`, `norm`, `binning`,
+#' @param ... Arguments of [ece()], used for [mce()] as well where it has them: `bins`, `norm`, `binning`,
 #'   `estimator`, `type`, `event`, `event_level`, `debias`. For `print()`: to [print.data.frame()].
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
 #' @param replicates How often to resample, at least 20.

@@ -3,8 +3,8 @@
 #' Returns probabilities as they are and the softmax of logits: the reference that every
 #' calibrator has to beat, in the same form as the others.
 #'
-#' \deqn{v(z)_k = p_k \quad\mbox{or}\quad v(z)_k = \frac{\exp(z_k)}{\sum_j \exp(z_j)}.}{
-#'   v(z)_k = p_k, or exp(z_k) / sum_j exp(z_j).}
+#' \deqn{\pi(z)_k = p_k \quad\mbox{or}\quad \pi(z)_k = \frac{\exp(z_k)}{\sum_j \exp(z_j)}.}{
+#'   pi(z)_k = p_k, or exp(z_k) / sum_j exp(z_j).}
 #'
 #' @inheritParams calib_temperature
 #' @return An object of class `c("calib_none", "calibrator")`; see [predict.calibrator()] and

@@ -1,12 +1,12 @@
 #' Platt scaling
 #'
 #' Logistic regression of the label on the score s:
-#' \deqn{v(s) = \frac{1}{1 + \exp(-(a s + b))}.}{v(s) = 1 / (1 + exp(-(a s + b))).}
+#' \deqn{\pi(s) = \frac{1}{1 + \exp(-(a s + b))}.}{pi(s) = 1 / (1 + exp(-(a s + b))).}
 #'
-#' The score s is the log-odds of the class, \eqn{\log p_k/(1 - p_k)}{log p_k/(1 - p_k)} (for two
-#' classes the difference of the logits, or the vector that was given); for probabilities `scale = "score"`
-#' takes the probability itself, as version 0.1 did. That suits scores that lie between 0 and 1 but are
-#' no probabilities. Infinite log-odds, from probabilities of exactly 0 or 1, are replaced by the most extreme finite
+#' The score s is the log-odds of the class: \eqn{\log(p_k/(1 - p_k))}{log(p_k/(1 - p_k))} for probabilities; for two
+#' classes with logits, their difference or the vector that was given. With `scale = "score"`, probabilities are used as
+#' they are. That suits scores between 0 and 1 that are not probabilities (version 0.1 always did so). Infinite
+#' log-odds, from probabilities of exactly 0 or 1, are replaced by the most extreme finite
 #' log-odds among the calibration scores of the class, or, if fewer than ten are finite, by minus or plus \eqn{\log(N +
 #' 1)}{log(N + 1)} where that is more extreme. New scores are limited to the same range. If no calibration score is
 #' infinite, new probabilities are limited to the range from \eqn{2^{-52}}{2^-52} to \eqn{1 - 2^{-52}}{1 - 2^-52}, and
@@ -22,21 +22,21 @@
 #' scores.
 #'
 #' # When to use it
-#' With few calibration rows, down to some tens, and scores whose log-odds need only a factor and a
-#' shift (as do the margins of support vector machines). Two-class scores keep their
+#' With few calibration rows (a few dozen are enough), and when the log-odds only need to be multiplied by a factor and
+#' shifted, as is common for the margins of support vector machines. Two-class scores keep their
 #' order, unless the slope is negative.
 #'
-#' What it cannot do: it cannot correct a map that is not a sigmoid, and on probabilities as they are
-#' (`scale = "score"`) it does not contain the identity, so that it can make calibrated probabilities worse;
-#' [calib_beta()] and `scale = "logit"` contain it.
+#' What it cannot do: it cannot correct a map that is not a sigmoid. With `scale = "score"` the identity is not among
+#' its maps, so that it can make calibrated probabilities worse; with `scale = "logit"`, and in [calib_beta()], the
+#' identity is included.
 #'
 #' @inheritSection calib_isotonic More than two classes
 #' @inheritParams calib_temperature
 #' @param targets `"smoothed"` targets or the `"raw"` labels.
 #' @param scale For probabilities: whether to use their log-odds (`"logit"`) or the probabilities themselves
 #'   (`"score"`). Logits always give log-odds.
-#' @param max_iter The most Newton iterations of a fit. (The fit of a class is repeated where
-#'   [calib_beta()] leaves out a term; `iterations` counts all.)
+#' @param max_iter The largest number of Newton iterations of one fit. (Where [calib_beta()] leaves out a term, the
+#'   class is fitted again; `iterations` counts all iterations.)
 #' @return An object of class `c("calib_platt", "calibrator")` with, beside the fields of every
 #'   calibrator, `coefficients` and `std_error` (2 x K matrices with rows `slope` and `intercept`; one
 #'   column for two classes), `covariance` (of the coefficients, class after class), `targets`, `log_odds` (whether scores

@@ -6,31 +6,29 @@
 #' database. `augment()` on a lazy table (see [augment.calibrator][calibrator]) does the same and returns a lazy table.
 #'
 #' # What is computed
-#' The query is a chain of subqueries, one for each step of the method: scores are cast to double precision,
-#' probabilities clamped to \[0, 1\] and divided by their sum, as [`predict()`][predict.calibrator] does; then come the steps of
-#' the method. Its size grows in proportion to the number of classes (times the number of inducing inputs or steps of
-#' the maps; for [calib_matrix()] and effects of that kind to the square). Softmax functions subtract the largest value of the row,
-#' logarithms are floored as in `predict()`, and maps with steps are
-#' nested `CASE` expressions that compare with the stored edges, written with up to 17 digits, so that ties fall where
-#' they fall in R.
+#' The query is a chain of subqueries, one for each step of the method: scores are converted to double precision, and
+#' probabilities are limited to \[0, 1\] and divided by their sum, as [`predict()`][predict.calibrator] does; then come
+#' the steps of the method. Its size grows in proportion to the number of classes (times the number of inducing inputs
+#' or steps of the maps; for [calib_matrix()] and effects of that kind to the square). Softmax functions subtract the
+#' largest value of the row, logarithms are floored as in `predict()`, and maps with steps are nested `CASE` expressions
+#' that compare with the stored edges, written with up to 17 digits, so that ties fall where they fall in R.
 #'
 #' Maps with many steps (more than 1000 in one map, 500 for SQL Server, or 20,000 in all) are joined instead: the steps are rows of a
 #' small table, and the query no longer grows with them. `calib_sql()` returns the statements that make this table in `lookup$statements`, to be
 #' run once before the query; `augment()` runs them itself and makes a temporary table, which ends with the connection.
 #'
-#' All calibrators agree with `predict()` up to rounding (about 1e-13), except that of [calib_gp()] only the posterior mean can be
-#' written, as by `predict(approx = "mean")`, while `predict()` integrates over the posterior by default. This holds for all of its fits, those
-#' with effects of the classes and those with `integrate = TRUE` included. How much
-#' the two differ is in the field `difference`: with two classes it is the largest difference for forecasts in the range seen in fitting; with
-#' more it depends on the rows, and is measured on `newdata`, or `NA`. The terms of the process are summed in another order
-#' than in R, which changes results by up to about 1e-9. The map of a fit with `monotone = TRUE` is written as straight
-#' lines between
-#' the nodes of its table, which differ from `predict(approx = "mean")` by up to about 1e-5; the order of the classes is
-#' kept up to rounding.
+#' All calibrators agree with `predict()` up to rounding (about 1e-13), with one exception: for all fits of [calib_gp()]
+#' the query computes the posterior mean, as `predict(approx = "mean")` does, while `predict()` integrates over the
+#' posterior by default. The field `difference` says how much the two differ. With two classes it is the largest
+#' difference for forecasts within the range of the calibration scores. With more classes it depends on the rows: it is
+#' measured on `newdata`, and is `NA` without them. The terms of the process are summed in another order than in R,
+#' which changes results by up to about 1e-9. The map of a fit with `monotone = TRUE` is written as straight lines
+#' between the nodes of its table, which differ from `predict(approx = "mean")` by up to about 1e-5; the order of the
+#' classes is kept up to rounding.
 #'
 #' # What is not computed
 #' Rows with a NULL score get NULL. Logits of minus infinity are not supported. `augment()` looks for these, and for
-#' scores that are no probabilities, by one query and stops if there are any (`check = FALSE` leaves that out).
+#' scores that are not probabilities, by one query, and stops if there are any (`check = FALSE` omits this query).
 #'
 #' Names are quoted by the driver ([DBI::dbQuoteIdentifier()]), class names by [DBI::dbQuoteString()]; nothing else that a user passes
 #' becomes part of the query. The dialects known are those of SQLite (through RSQLite, whose `LOG()` is the natural logarithm), PostgreSQL,

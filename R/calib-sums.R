@@ -8,7 +8,7 @@ sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log
 #'
 #' Counts and sums over rows from which [reliability_table()] and [calib_metrics()] are computed. Sums of parts (batches, days,
 #' the workers of a cluster) add up with `+` to those of all rows, in any order: counts to the last bit, sums
-#' up to rounding. They are small, and plain enough for [saveRDS()].
+#' up to rounding. They are small and can be saved by [saveRDS()].
 #'
 #' For every bin b of equal width these are the number of rows, \eqn{\sum w}{sum w}, \eqn{\sum w^2}{sum w^2},
 #' \eqn{\sum w s}{sum w s} and \eqn{\sum w y}{sum w y} with the weights w, scores s and outcomes y of its

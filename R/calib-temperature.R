@@ -2,31 +2,29 @@
 #'
 #' Divides all logits by one number T > 0, chosen to minimise the log loss on the calibration
 #' rows:
-#' \deqn{v(z)_k = \frac{\exp(z_k / T)}{\sum_j \exp(z_j / T)}.}{
-#'   v(z)_k = exp(z_k / T) / sum_j exp(z_j / T).}
-#' T > 1 says that the classifier was overconfident, T < 1 that it was underconfident. The most
-#' likely class never changes.
+#' \deqn{\pi(z)_k = \frac{\exp(z_k / T)}{\sum_j \exp(z_j / T)}.}{
+#'   pi(z)_k = exp(z_k / T) / sum_j exp(z_j / T).}
+#' T > 1 means that the classifier was overconfident, T < 1 that it was underconfident. The most likely class never changes.
 #'
-#' For probabilities the logits are their logarithms. The loss is convex in 1/T, and its minimum
-#' is found by a safeguarded Newton iteration of third order (Halley) in log T, so that T is
-#' never negative and scores of any size are safe. The standard error of T comes from the
-#' curvature of the loss.
+#' For probabilities the logits are their logarithms. The loss is convex in 1/T. Its minimum is found by a safeguarded
+#' Halley iteration in log T, so that T is always positive, and scores of any size are allowed. The standard error of T
+#' comes from the curvature of the loss at its minimum.
 #'
 #' # Zeros
 #' Probabilities of exactly 0 (and logits of `-Inf`) have no logarithm. When they occur among
 #' the calibration scores, values below a floor are raised to it; `floor = NULL` tries half the
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K), and keeps the one with the
-#' lowest log loss. The floor is stored and used in prediction. Scores without zeros are not floored.
+#' lowest log loss. The floor is stored and used in prediction. Without zeros no score is changed.
 #'
 #' # When T has no finite optimum
 #' Each of these cases gives `converged = FALSE` and a warning:
-#' * Every calibration row is classified correctly, so that the
-#'   loss decreases without limit as T goes to 0: T stops where the mean confidence reaches (N + 1)/(N + 2) of its largest
-#'   possible value (1, unless rows have ties; `gpcalib_warning_separated`).
-#' * The scores carry no information, or point the wrong way, so that uniform probabilities are
-#'   best: T stops at a very large value (`gpcalib_warning_bound`).
-#' * All scores of every row are equal: T = 1 (`gpcalib_warning_flat`).
-#' * `max_iter` passes were not enough (`gpcalib_warning_not_converged`).
+#' * Every calibration row is classified correctly, so that the loss decreases to its limit as T goes to 0. T is then
+#'   chosen so that the mean confidence is (N + 1)/(N + 2) of its largest possible value, which is 1 unless rows have
+#'   ties (`gpcalib_warning_separated`).
+#' * The scores carry no information, or higher scores go with the wrong classes, so that uniform probabilities are
+#'   best: T is set to a very large value (`gpcalib_warning_bound`).
+#' * The scores within every row are all equal: T = 1 (`gpcalib_warning_flat`).
+#' * `max_iter` passes over the data were not enough (`gpcalib_warning_not_converged`).
 #'
 #' @param scores Scores of the calibration rows, one column per class, or a vector for the
 #'   second of two classes; see [gpcalib_input].
@@ -36,7 +34,7 @@
 #' @param floor Probabilities below this value are raised to it. `NULL`: when
 #'   zeros occur, the value with the lowest log loss. The standard error of T treats it as known.
 #' @param tol The largest error allowed in log T.
-#' @param max_iter The most passes over the data.
+#' @param max_iter The largest number of passes over the data.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @return An object of class `c("calib_temperature", "calibrator")` with, beside the fields of
 #'   every calibrator (`method`, `classes`, `input`, `n`, `call`, `converged`, `iterations`),

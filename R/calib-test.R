@@ -34,24 +34,23 @@
 #' # P-values by redrawn labels
 #' Labels are drawn from the probabilities `replicates` times, which is the null hypothesis itself, and the
 #' p-value is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\})/(\mathrm{replicates} + 1)}{(1 + #(drawn >=
-#' observed)) / (replicates + 1)}: the size of the test is right for any number of rows. [set.seed()] governs.
-#' `replicates` can be given for `"likelihood"` and `"spiegelhalter"` as well, for small samples and rare
-#' classes, where their asymptotic distributions are off (the likelihood ratio rejects calibrated forecasts in
-#' about 6 % of samples of 100 rows at the level of 5 %).
+#' observed)) / (replicates + 1)}: the test has the right size for any number of rows. Use [set.seed()] to make it
+#' reproducible. For small samples and rare classes, `replicates` can be given for `"likelihood"` and `"spiegelhalter"`
+#' as well, because their asymptotic distributions are then inaccurate (the likelihood ratio test rejects calibrated
+#' forecasts in about 6 % of samples of 100 rows at the level of 5 %).
 #'
 #' # Groups
 #' Where rows depend on each other within `groups` (patients of a hospital, days of a week), tests that
-#' count rows reject too often. `"likelihood"` and `"spiegelhalter"` are then score tests. What each row contributes to the
-#' derivative of the log-likelihood in slope and offsets (to Spiegelhalter's sum) has mean 0 under calibration. These
-#' contributions are summed within groups, and Hotelling's T-squared test tells whether the mean of the sums differs from 0:
-#' an F test with q and G - q degrees of freedom for q parameters and G groups. `"mcb"` and `"skce"` keep their statistic
-#' (`"skce"` over the pairs of rows of different groups), with a wild bootstrap in place of redrawn labels: the residuals
-#' (label minus probability) of a whole group change their sign together, at random, `replicates` times. At least some 20
-#' groups are needed for any of these.
+#' count rows reject too often. `"likelihood"` and `"spiegelhalter"` are then score tests. The contribution of each row
+#' to the derivative of the log-likelihood with respect to slope and offsets (or to Spiegelhalter's sum) has mean 0
+#' under calibration. These contributions are summed within groups, and Hotelling's T-squared test is applied to the
+#' mean of the sums: an F test with q and G - q degrees of freedom for q parameters and G groups. `"mcb"` and `"skce"`
+#' keep their statistic (`"skce"` over the pairs of rows of different groups), with a wild bootstrap in place of redrawn
+#' labels: the residuals (label minus probability) of a whole group change their sign together, at random, `replicates`
+#' times. All of these need at least about 20 groups.
 #'
-#' A test says whether there is evidence against calibration, not how bad it is: with many rows a
-#' harmless departure is significant. See [smooth_ece()], [ece()] and [reliability_table()] for size and
-#' shape.
+#' A test says whether there is evidence against calibration, not how large the miscalibration is: with many rows even a
+#' harmless departure is significant. See [smooth_ece()], [ece()] and [reliability_table()] for size and shape.
 #'
 #' @inheritParams ece
 #' @param method Which test, see below.

@@ -22,29 +22,29 @@
 #' with mean zero over the classes.
 #'
 #' # When to use it
-#' Vector scaling: when single classes are predicted too often or too rarely, or with too extreme probabilities. Matrix scaling: when,
-#' besides, pairs of classes are confused. Both are linear in the scores. [calib_gp()] contains both, and its map may be curved where the data
-#' support that. The most likely class of a row may change.
+#' Vector scaling: when single classes are predicted too often or too rarely, or with too extreme probabilities. Matrix
+#' scaling: when, in addition, pairs of classes are confused. Both are linear in the scores. Both are special cases of
+#' [calib_gp()], whose map may be curved where the data support this. The most likely class of a row may change.
 #'
-#' If every calibration row is classified correctly, the common slope has no finite optimum; it then stays where
-#' [calib_temperature()] stops, with a warning of class `gpcalib_warning_separated`. A class that never occurs gets a
-#' negative offset, which only the penalty keeps finite. `calib_vector()` is for up to 1000 classes and
-#' `calib_matrix()` for up to 50: their cost grows with the second and with the fourth power of that number
-#' per row.
+#' If every calibration row is classified correctly, the common slope has no finite optimum; it is then limited as in
+#' [calib_temperature()], with a warning of class `gpcalib_warning_separated`. A class without calibration rows gets a
+#' negative offset, which is finite only because of the penalty. `calib_vector()` is for up to 1000 classes and
+#' `calib_matrix()` for up to 50: their cost grows with the second and with the fourth power of that number per row.
 #'
 #' @inheritParams calib_temperature
-#' @param floor Probabilities below this value are raised to it. `NULL`: when zeros occur, what
-#'   [calib_temperature()] would take.
+#' @param floor Probabilities below this value are raised to it. `NULL`: when zeros occur, the value that
+#'   [calib_temperature()] would choose.
 #' @param ridge `NULL` to estimate the penalties, or those of offsets and slopes (or matrix): one number for both, or two,
 #'   named
-#'   `offset` and `slope`. 0 is no penalty; `Inf` fixes them at 0.
+#'   `offset` and `slope`. 0 means no penalty; `Inf` fixes the parameters at 0.
 #' @param tol Stop when the next step is expected to raise the objective by less than this.
 #' @param max_iter The most passes over the data.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_vector", "calibrator")` or `c("calib_matrix", "calibrator")` with, beside
-#'   the fields of every calibrator, `offset` (one per class), `weights` (slopes, or the matrix: row k and column j for
-#'   what the score of j does to class k), `std_error` of both, `ridge`, `edf` (effective number of parameters),
-#'   `log_lik`, `evidence` and `floor`. [`vcov()`][calibrator_inference] is kept for up to 120 parameters.
+#'   the fields of every calibrator, `offset` (one per class), `weights` (slopes, or the matrix, whose entry in row k
+#'   and column j is the effect of the score of class j on class k), `std_error` of both, `ridge`, `edf` (effective
+#'   number of parameters), `log_lik`, `evidence` and `floor`. [`vcov()`][calibrator_inference] is kept for up to 120
+#'   parameters.
 #' @references
 #' Guo, C., Pleiss, G., Sun, Y. and Weinberger, K. Q. (2017). On calibration of modern neural
 #' networks. *Proceedings of ICML*, PMLR 70, 1321-1330.

@@ -97,10 +97,9 @@ parameters.default <- function(object) {
 #'   the pair of probabilities.
 #' @param level Level of the intervals.
 #' @param prior Class frequencies of the new rows, where they differ from those of the calibration rows: a
-#'   number per class, in order or by name, for two classes also that of the second alone, or the result
-#'   of [estimate_prior()]. Probabilities are multiplied by the ratio of new to old frequency and rows
-#'   divided by their sum, which is correct when the distribution of the scores within each class is unchanged. `NULL`: no
-#'   change.
+#'   number per class, in order or by name, for two classes also the frequency of the second class alone, or the result
+#'   of [estimate_prior()]. Probabilities are multiplied by the ratio of new to old frequency, and each row is divided
+#'   by its sum. This is correct when the distribution of the scores within each class is unchanged. `NULL`: no change.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return For `"prob"` an N x K matrix of probabilities with the classes as column names and
@@ -378,7 +377,7 @@ find_score_columns <- function(names, classes) {
 
 #' The latent map of a calibrator
 #'
-#' Calibrators of one shared map turn every score z of a row into g(z) and return
+#' Calibrators with one map shared by all classes turn every score z of a row into g(z) and return
 #' softmax(g(z_1), ..., g(z_K)): no calibration has g(z) = z, temperature scaling
 #' g(z) = z / T. A constant added to g changes nothing, so only differences of g within a row
 #' matter.

@@ -19,11 +19,11 @@
 #' the rows of a group may depend on each other in any way: the variance is
 #' \eqn{\frac{G}{G - 1} \sum_g (\sum_{n \in g} (d_n - \bar d))^2 / N^2}{
 #' G/(G - 1) sum_g (sum_{n in g} (d_n - mean(d)))^2 / N^2} for G groups, and t has G - 1 degrees of freedom.
-#' For forecasts in time take blocks that are longer than the dependence. Intervals of scores and skill
-#' are made the same way, those of the skill by linearisation. With few groups (say, less than 20) of
-#' very different sizes they are too short.
+#' For forecasts over time use blocks that are longer than the dependence. Intervals of scores and skill are computed in
+#' the same way, those of the skill by linearisation. With few groups (say, fewer than 20) of very different sizes they
+#' are too short.
 #'
-#' P-values are for one comparison each: with many pass them to [stats::p.adjust()].
+#' Each p-value is for one comparison; for many comparisons adjust them by [stats::p.adjust()].
 #'
 #' # Decomposition
 #' Each score is decomposed into miscalibration, discrimination and uncertainty,

@@ -2,7 +2,7 @@
 
 #' Fit a calibrator to columns of a data frame
 #'
-#' For predictions that stand in a data frame with the truth beside them, as tidymodels has them: columns
+#' For predictions in a data frame that also has a column with the true classes, as in tidymodels: columns
 #' `.pred_<class>`, one for each class.
 #'
 #' @param data A data frame.
@@ -130,8 +130,8 @@ from_columns <- function(call, data, frame, more = c("weights", "by", "groups"))
 #' @param measure A function `(probs, labels, ...)` that returns a number, such as [ece()], [log_loss()] or
 #'   [brier_score()]; or its name.
 #' @param ... Arguments for it, such as `bins = 15`.
-#' @param direction `"minimize"`, `"maximize"` or `"zero"`. `NULL`: what is known of the measures of this
-#'   package, and otherwise `"minimize"`.
+#' @param direction `"minimize"`, `"maximize"` or `"zero"`. `NULL`: the right one for measures of this package, and
+#'   `"minimize"` for others.
 #' @param name What `.metric` shows. `NULL`: the name of the measure.
 #' @return A metric function `(data, truth, ..., na_rm = TRUE, event_level = "first", case_weights = NULL)` that
 #'   returns a tibble with `.metric`, `.estimator` and `.estimate`. As everywhere in yardstick, the first level is

@@ -1,7 +1,7 @@
 #' gpcalib: calibrate classifiers
 #'
-#' A classifier that says 90 % should be right in 90 % of such cases; few are. gpcalib takes the
-#' scores of a hold-out set with their labels, learns how to correct them, and applies the
+#' A classifier that predicts a class with a probability of 90 % should be right in 90 % of such cases. Few classifiers
+#' are. gpcalib takes the scores of a hold-out set with their labels, learns how to correct them, and applies the
 #' correction to new scores.
 #'
 #' * **Calibrators**: [calib_gp()], a latent Gaussian process shared by all classes, the default choice;
@@ -14,16 +14,16 @@
 #'   calibrators on your own scores, [compare_forecasts()] forecasts of the same cases; [calib_test()] tests calibration.
 #' * **Special situations**: [calib_cv()] where there is no hold-out set, [estimate_prior()] where class
 #'   frequencies change.
-#' * **Over time**: [`update()`][update.calibrator] with new rows, [calib_monitor()] for calibration that may be lost,
+#' * **Over time**: [`update()`][update.calibrator] with new rows, [calib_monitor()] to detect a loss of calibration,
 #'   [calib_query()] and [calib_switch()] where labels are expensive.
 #' * **Databases and other languages**: [calib_sql()], [calib_sums()], [calib_counts()], [write_calibrator()].
 #' * **Tables and pictures**: [reliability_table()] and [plot_reliability()] for reliability diagrams,
-#'   [plot_latent()] and [plot_map()] for what a calibrator does to scores, [plot_interval()] for
+#'   [plot_latent()] and [plot_map()] for the map of a calibrator, [plot_interval()] for
 #'   probabilities with their uncertainty, [plot_confidence()] for over- and underconfidence, [plot_murphy()] and
 #'   [plot_mcbdsc()] for comparisons.
 #' * **Data to try it on**: [letters_nn], [rain_nyc].
 #'
-#' What scores and labels may look like is the same everywhere: see [gpcalib_input].
+#' All functions accept scores and labels in the same forms: see [gpcalib_input].
 #'
 #' @references
 #' Wenger, J., Kjellström, H. and Triebel, R. (2020). Non-parametric calibration for
@@ -54,21 +54,19 @@ ggplot2::autoplot
 
 #' Scores and labels, as every function takes them
 #'
-#' All calibrators and measures read their input by the same rules.
+#' All calibrators and measures accept scores, labels and weights by the same rules.
 #'
 #' # Scores
 #' A numeric matrix or data frame with one row per case and one column per class. A numeric
 #' vector (or a single column) stands for the second of two classes: its probability, or its
 #' log-odds with `input = "logits"`.
 #'
-#' `input = "auto"` takes the scores for probabilities when every value lies in \[0, 1\] and
-#' every row sums to 1, both within 0.001, and for logits otherwise; the decision is kept in
-#' the fitted object and printed. Probabilities are then clamped to \[0, 1\] and their rows
-#' divided by their sum (rows that sum to 1 within 1e-10 are left as they are). Exact zeros and
-#' ones are data and stay. A logit of `-Inf` rules a class out:
-#' it counts as a probability of 0, which calibration may raise a little, as it does other
-#' probabilities of 0; other infinite values are
-#' errors.
+#' `input = "auto"` treats the scores as probabilities when every value lies in \[0, 1\] and
+#' every row sums to 1, both within 0.001, and as logits otherwise; the decision is stored in the fitted object and
+#' printed. Probabilities are then clamped to \[0, 1\] and their rows divided by their sum (rows that sum to 1 within
+#' 1e-10 are left as they are). Exact zeros and ones are not changed. A logit of `-Inf` rules a class out: it is treated
+#' as a probability of 0, which calibration may raise slightly, like any other probability of 0. Other infinite values
+#' are errors.
 #'
 #' A single column stands for the class it is named after; without a name, or with another one, for
 #' the second. Scores that are taken for logits although they look like probabilities or
@@ -82,8 +80,8 @@ ggplot2::autoplot
 #' without names are taken in the order of the factor's levels, of the sorted values of a
 #' character vector, of `FALSE`, `TRUE`, or, for whole numbers, as classes 1 to K. **When a 0
 #' occurs among the whole numbers, the columns are classes 0 to K - 1.** Levels that do not
-#' occur are kept. (A subset of 0/1 labels without a 0 would be counted from 1: for two classes
-#' that gives a warning; a factor is safer.)
+#' occur are kept. (In a subset of 0/1 labels without a 0, classes would be counted from 1; for two classes there is a
+#' warning. A factor is safer.)
 #'
 #' # Weights
 #' `weights` are case weights: finite, not negative, not all zero. A weight of two counts like

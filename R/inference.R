@@ -4,21 +4,21 @@
 #' Uncertainty of simple calibrators
 #'
 #' `vcov()` and `confint()` for the parameters of [calib_temperature()], [calib_platt()], [calib_beta()],
-#' [calib_vector()] and [calib_matrix()], and `logLik()`, so that [stats::AIC()] and [stats::BIC()] compare them. For what the
-#' uncertainty means for a probability see `type = "interval"` of [predict.calibrator()].
+#' [calib_vector()] and [calib_matrix()], and `logLik()`, so that [stats::AIC()] and [stats::BIC()] compare them. For
+#' intervals of calibrated probabilities see `type = "interval"` of [predict.calibrator()].
 #'
 #' Covariances are the inverse of the observed information (the negative Hessian of the log-likelihood at its maximum), as
 #' in [stats::glm()]. With the smoothed targets of [calib_platt()] it is that of the smoothed likelihood, which acts like
 #' two additional rows.
 #'
 #' Intervals are Wald intervals, the estimate plus and minus the standard error times a normal quantile; that of the
-#' temperature is computed for log T, so that it stays positive. Terms that were not estimated (held at
-#' zero by [calib_beta()], or of a class with a constant rate) have `NA`, as has everything where the
-#' likelihood has no maximum. With more than two classes the maps of [calib_platt()] and [calib_beta()]
-#' are fitted one by one: covariances between classes are `NA`, and there is no joint likelihood.
+#' temperature is computed for log T, so that it stays positive. Terms that were not estimated (set to zero by
+#' [calib_beta()], or of a class with a constant probability) have `NA`, and so does everything where the likelihood has
+#' no maximum. With more than two classes the maps of [calib_platt()] and [calib_beta()] are fitted one by one:
+#' covariances between classes are `NA`, and there is no joint likelihood.
 #'
-#' `logLik()` is that of the calibration labels (for smoothed targets too, where it is not quite the
-#' maximum). Its degrees of freedom count the terms that were estimated, with a ridge their effective number.
+#' `logLik()` is the log-likelihood of the calibration labels, also for smoothed targets, where it is slightly below its
+#' maximum. Its degrees of freedom are the number of estimated terms, or their effective number with a ridge penalty.
 #'
 #' @param object A calibrator.
 #' @param parm Which parameters: names or numbers; all when missing.

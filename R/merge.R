@@ -2,10 +2,12 @@
 
 #' Merge two calibrators of different rows
 #'
-#' Combines two calibrators into the one that a fit to the rows of both would give. This is possible where the objects hold enough of
-#' their rows: [calib_none()] and [calib_histogram()] with the same number of bins of equal width; [calib_isotonic()] and [calib_bbq()] as long as no scores are pooled; [calib_gp()] as long as both have
-#' all their rows, none of them merged (for the limits, and how precisely scores are kept, see [update.calibrator()]). For the other methods, and beyond these limits, it is an error; see
-#' [update.calibrator()] for taking the rows of the one into the other.
+#' Combines two calibrators into one that equals a fit to the rows of both. This is possible where the objects store
+#' enough information about their rows: [calib_none()] and [calib_histogram()] with the same number of bins of equal
+#' width; [calib_isotonic()] and [calib_bbq()] as long as no scores are pooled; [calib_gp()] as long as both store all
+#' their rows unmerged (for the limits, and for the precision of stored scores, see [update.calibrator()]). For the
+#' other methods, and beyond these limits, it is an error. Use [`update()`][update.calibrator] to add the rows of one
+#' fit to the other.
 #'
 #' @param x,y Calibrators of the same method, classes, kind of input and settings.
 #' @param ... Must be empty.

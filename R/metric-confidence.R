@@ -13,11 +13,11 @@
 #' \deqn{\left| o \, P(\mathrm{wrong}) - u \, P(\mathrm{right}) \right| =
 #'       \left| \mathrm{E}\,\hat z - P(\mathrm{right}) \right|.}{
 #'       |o P(wrong) - u P(right)| = |E z - P(right)|.}
-#' All are estimated by means over the rows and lie in \eqn{[0, 1]}. A gap near 0 is good; over- and underconfidence are to be
-#' compared between forecasts of the same rows, and lowering one often raises the other. A classifier
-#' can be overconfident and underconfident at once. Even the true probabilities are both, unless all are 0 or 1, but for them the
-#' two balance and the gap is zero. The gap is a lower bound of the calibration error ([ece()]), whatever the bins (Wenger et al.,
-#' 2020, Theorem 1).
+#' All are estimated by means over the rows and lie in \eqn{[0, 1]}. A gap near 0 is good. Compare over- and
+#' underconfidence between forecasts of the same rows; lowering one often raises the other. Neither is zero for a
+#' calibrated forecast: even the true probabilities have positive over- and underconfidence, unless all of them are 0 or
+#' 1, but the two then balance and the gap is zero. The gap is a lower bound of the calibration error ([ece()]),
+#' whatever the bins (Wenger et al., 2020, Theorem 1).
 #'
 #' @inheritParams ece
 #' @return A number; with `by` a vector of them. `overconfidence()` is `NaN`, with a warning of class

@@ -16,15 +16,14 @@
 #' `norm`, and for the types `"confidence"` and `"top_label"` it is never below the
 #' [confidence_gap()], whatever the bins (Wenger et al., 2020, Theorem 1). Binned errors of finite
 #' samples are biased upwards: even a calibrated forecast has a positive one, and more bins make it
-#' larger. [calib_metrics()] tells how large an error a calibrated forecast with the same
-#' probabilities would show.
+#' larger. [calib_metrics()] shows how large the error of a calibrated forecast with the same probabilities would be.
 #'
 #' @section Types:
 #' \describe{
 #'   \item{`"auto"`}{`"event"` for two classes, and for more when an `event` is named; otherwise
-#'     `"confidence"`. With two classes the confidence of the predicted class hides what matters most: if the
-#'     event is forecast too often, the confidence is too high above 1/2 and too low below it, and the
-#'     two cancel.}
+#'     `"confidence"`. With two classes the confidence of the predicted class can hide the error: if the probability of
+#'     the event is always too high, the confidence is too high where it is above 1/2 and too low where it is below, and
+#'     the two errors can cancel.}
 #'   \item{`"confidence"`}{the largest probability of a row against whether that class (the first
 #'     of them, if tied) is the label.}
 #'   \item{`"classwise"`}{each class's probability against its frequency; errors
@@ -38,31 +37,28 @@
 #' For `norm = Inf` sums over classes become maxima.
 #'
 #' @section Bins:
-#' `"width"`: edge \eqn{b} is the number `b / bins`, and a bin holds its upper edge but not its
-#' lower one; the first holds 0 as well. `"mass"`: upper edges are the quantiles at `b / bins`
-#' (inverse of the empirical distribution function, weighted), equal ones merged, so that tied
-#' scores stay together and there may be fewer bins than asked for.
-#' Fifteen bins are the usual number (Guo et al., 2017), and here that of every measure, table and
-#' diagram. Wenger et al. (2020) take 100, because few bins hide errors that cancel within a bin; but with less
-#' than some tens of thousands of rows most of what 100 bins show is chance. Give `bins = 100` to compare
-#' with that paper.
+#' `"width"`: edge \eqn{b} is the number `b / bins`, and a bin contains its upper edge but not its lower one; the first
+#' also contains 0. `"mass"`: upper edges are the quantiles at `b / bins` (inverse of the empirical distribution
+#' function, weighted), equal ones merged, so that tied scores stay together and there may be fewer bins than asked for.
+#' Fifteen bins are usual (Guo et al., 2017) and are the default of every measure, table and diagram here. Wenger et al.
+#' (2020) use 100, because errors of opposite sign cancel within a wide bin; but with fewer than some tens of thousands
+#' of rows, most of what 100 bins show is chance. Use `bins = 100` to compare with that paper.
 #'
 #' @section Estimators:
-#' `"mean"` is the formula above. `"midpoint"` puts the centre of the bin in place of the mean
-#' score, with bins that hold their lower edge, of equal width over \eqn{[1/K, 1]} (over
-#' \eqn{[0, 1]} for `"classwise"` and `"event"`; equal-mass bins stay as they are). This is close
-#' to the computer code of Wenger et al. (2020), which takes no \eqn{p}-th root and whose centres
-#' are off by up to 0.0025. `"unweighted"` is the formula printed in the supplement of that paper,
-#' \eqn{\frac1B (\sum_b |\mathrm{conf}_b - \mathrm{acc}_b|^p)^{1/p}}{
-#' (1/B) (sum_b |conf_b - acc_b|^p)^(1/p)}; empty bins add nothing. For `norm = Inf` (and so in
-#' `mce()`) that is the largest gap divided by \eqn{B}.
+#' `"mean"` is the formula above. `"midpoint"` uses the centre of the bin in place of the mean score. Its bins contain
+#' their lower edge and have equal width over \eqn{[1/K, 1]} (over \eqn{[0, 1]} for `"classwise"` and `"event"`;
+#' equal-mass bins stay as they are). This is close to the computer code of Wenger et al. (2020), which takes no
+#' \eqn{p}-th root and whose centres are off by up to 0.0025. `"unweighted"` is the formula printed in the supplement of
+#' that paper, \eqn{\frac1B (\sum_b |\mathrm{conf}_b - \mathrm{acc}_b|^p)^{1/p}}{ (1/B) (sum_b |conf_b -
+#' acc_b|^p)^(1/p)}; empty bins add nothing. For `norm = Inf` (and so in `mce()`) that is the largest gap divided by
+#' \eqn{B}.
 #'
 #' With `debias = TRUE` the variance of the frequencies is subtracted (Kumar, Liang and Ma, 2019):
 #' \deqn{\max\left(0, \sum_b \frac{N_b}{N} \left[(\mathrm{conf}_b - \mathrm{acc}_b)^2 -
 #'   \frac{\mathrm{acc}_b (1 - \mathrm{acc}_b)}{N_b - 1}\right]\right)^{1/2}}{
 #'   max(0, sum_b N_b/N [(conf_b - acc_b)^2 - acc_b (1 - acc_b)/(N_b - 1)])^(1/2)}
-#' where bins with no more than one row add nothing. When more than a tenth of the rows are in such bins, a
-#' warning of class `gpcalib_warning_bins` says so; when all are, the value is `NaN`, with a warning of class
+#' where bins with at most one row contribute nothing. When more than a tenth of the rows are in such bins, there is a
+#' warning of class `gpcalib_warning_bins`; when all are, the value is `NaN`, with a warning of class
 #' `gpcalib_warning_undefined`.
 #'
 #' @param probs Probabilities: a numeric matrix or data frame with one row per case and one column

@@ -2,8 +2,8 @@
 
 #' Ranked probability score
 #'
-#' A proper score for ordered classes (grades, stages, categories of wind), which charges less for
-#' probability that falls near the class that occurred than for probability far from it:
+#' A proper score for ordered classes (grades, stages, categories of wind), in which probability given to classes near
+#' the true class costs less than probability given to classes far from it:
 #' \deqn{\mathrm{RPS} = \frac1N \sum_n \sum_{j=1}^{K-1} \Big(\sum_{k \le j} p_{nk} - [y_n \le j]\Big)^2.}{
 #'   RPS = mean over n of sum_{j < K} (p_n1 + ... + p_nj - [y_n <= j])^2.}
 #' It lies between 0 and K - 1, lower is better. For two classes it is the Brier score. Other software

@@ -21,14 +21,14 @@
 #'   \item{`sharpness()`}{\eqn{\frac{4 K^2}{(K - 1)^2} \frac{1}{N - 1} \sum_n (\hat z_n - \bar z)^2}{
 #'     4 K^2/(K - 1)^2 1/(N - 1) sum_n (z_n - mean(z))^2}, the sample variance of the confidence
 #'     \eqn{\hat z_n = \max_k p_{nk}}{z_n = max_k p_nk} in units of its largest possible value; weights
-#'     count as rows. It does not look at the labels. About from 0 to 1; higher is sharper.}
+#'     count as rows. The labels are not used. It lies between 0 and about 1; higher means sharper.}
 #' }
 #'
 #' @inheritParams ece
 #' @param eps Probabilities below this value are raised to it. With `eps = 0`, a label that was given
 #'   probability 0 makes the log loss infinite, with a warning of class `gpcalib_warning_infinite`
 #'   that names the rows.
-#' @param type For `brier_score()`: sum over all classes, or the second of two only.
+#' @param type For `brier_score()`: the sum over all classes, or only the second of two classes.
 #' @return A number; with `by` a vector of them, named by its values.
 #' @references
 #' Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. *Monthly

@@ -10,11 +10,11 @@
 #' \deqn{r_\sigma(t) = \frac1N \sum_n K_\sigma(t, f_n)\,(y_n - f_n), \qquad
 #'   \mathrm{smECE}_\sigma = \int_0^1 |r_\sigma(t)|\,dt.}{
 #'   r(t) = mean of K_sigma(t, f_n) (y_n - f_n),  smECE_sigma = integral of |r| over [0, 1].}
-#' The error falls as \eqn{\sigma}{sigma} grows. The smooth error is the value at which it equals \eqn{\sigma}{sigma}; there
-#' is exactly one, so that no bandwidth has to be chosen. It lies in \[0, 1\], 0 is
-#' best. Unlike the binned error it changes little when probabilities change little, and up to constant
-#' factors it is the distance to the nearest calibrated forecast (Blasiok and Nakkiran, 2023). It is
-#' biased upwards in small samples as [ece()] is, by less than with many bins.
+#' The error decreases as \eqn{\sigma}{sigma} grows. The smooth error is the value at which it equals
+#' \eqn{\sigma}{sigma}; there is exactly one, so that no bandwidth has to be chosen. It lies in \[0, 1\], 0 is best.
+#' Unlike the binned error it changes little when probabilities change little, and up to constant factors it is the
+#' distance to the nearest calibrated forecast (Blasiok and Nakkiran, 2023). It is biased upwards in small samples as
+#' [ece()] is, by less than with many bins.
 #'
 #' The rows are spread over a grid of at least 32 steps h to the bandwidth. The error this makes is below
 #' \eqn{(h/\sigma)^2/8 < 1.3 \cdot 10^{-4}}{(h/sigma)^2/8 < 1.3e-4} times the mean absolute residual; in

@@ -7,8 +7,8 @@
 #' period can be computed, and a test of calibration whose result may be inspected after every batch.
 #'
 #' # The test
-#' A test such as Hosmer and Lemeshow's holds its level when it is made once. Made after every batch, it
-#' rejects a calibrated forecast sooner or later. The monitor computes *e-values* instead (Vovk and Wang, 2021;
+#' A test such as that of Hosmer and Lemeshow keeps its level if it is done once. If it is repeated after every batch,
+#' it will sooner or later reject a calibrated forecast. The monitor computes *e-values* instead (Vovk and Wang, 2021;
 #' Arnold, Henzi and Ziegel, 2023): likelihood ratios of recalibrated forecasts q against the forecast p,
 #' \deqn{E_t = \int \prod_{n \le t} \frac{q_\theta(y_n)}{p(y_n)} \, d\pi(\theta).}{E_t = integral of the product
 #'   over the rows so far of q(y; theta) / p(y), over a distribution of theta.}
@@ -35,11 +35,10 @@
 #' first: `pmax(probs, 0.005)` for two classes.
 #'
 #' The level holds if, given the rows before it, each label is drawn from its probabilities. It does not hold for
-#' forecasts of overlapping periods (this week's rain, issued every day), whose labels depend on each other
-#' beyond what their probabilities say.
+#' forecasts of overlapping periods (this week's rain, issued every day), whose labels depend on each other.
 #'
 #' # Periods, late labels, recalibration
-#' * `period` says to which period a row belongs; by default every call is a new period. Rows of an earlier period are added
+#' * `period` gives the period of each row; by default every call is a new period. Rows of an earlier period are added
 #'   to its sums.
 #' * Rows whose label is `NA` wait in the object. Give the labels later by
 #'   `update(monitor, labels = , id = )`, with the `id` given before (by default rows are numbered 1, 2, ... as
@@ -48,17 +47,17 @@
 #'   starts at 1 again. The level holds for each run, not for all runs together.
 #'
 #' # Weights
-#' A weight is a number of rows: weight 2 is the same as the row twice. Weights below 1 make the test more
-#' cautious and keep its level. Weights above 1 that are not whole numbers break it (with a warning): divide
-#' them by their maximum.
+#' A weight is a number of rows: a row of weight 2 counts as two rows. With weights below 1 the test is conservative and
+#' keeps its level. With weights above 1 that are not whole numbers the level no longer holds, and there is a warning:
+#' divide such weights by their maximum.
 #'
 #' # Merging
 #' `a + b` adds the sums of two monitors (of two machines, say), by period and run, and the evidence of their
-#' last run. That is what one monitor fed with all rows would hold, if the labels of the one do not depend on
-#' those of the other given their probabilities. The path cannot be merged, since the order in which the rows of the
-#' two came is not known: the merged monitor shows the e-value from the moment of merging on, with a
-#' message. An earlier alarm is recorded in the two original monitors only.
-#' Of the fits of two `"process"` alternatives, the one that has seen more rows is continued; the evidence of both counts.
+#' last run. The result is the same as that of one monitor fed with all rows, if, given the probabilities, the labels of
+#' one do not depend on those of the other. The path cannot be merged, because the order of the rows of the two monitors
+#' is not known: the merged monitor shows the e-value from the moment of merging on, with a message. An earlier alarm is
+#' recorded in the two original monitors only. If both have the alternative `"process"`, the fit with more rows is
+#' continued, and the evidence of both is used.
 #'
 #' @param probs Probabilities of the classes: matrix, data frame or, for two classes, a vector (see
 #'   [gpcalib_input]). `NULL` for a monitor that has seen nothing yet: then `classes` is needed.
@@ -67,7 +66,7 @@
 #'   they are first seen. `NULL`: this call is a period of its own.
 #' @param weights Not negative, one per row, or `NULL` for equal weights.
 #' @param id One value per row, all different, by which labels can be given later. `NULL`: rows are numbered.
-#' @param classes The classes, where labels and columns do not say them.
+#' @param classes The classes, if they cannot be read from labels and columns.
 #' @param alternatives Which alternatives to test against: some of `"temperature"`, `"bins"`, `"offset"` and `"process"`. The last is slower (a few hundredths of
 #'   a second per hundred rows), and the monitor is larger with it. In simulations (`bench/results/monitor.md` in the sources) it
 #'   detected miscalibration about as soon as the others.

@@ -7,15 +7,15 @@
 #'
 #' On average over the rows a classifier is calibrated when o P(wrong) = u P(right), that is
 #' \deqn{\frac{o}{u} = \frac{P(\mathrm{right})}{P(\mathrm{wrong})},}{o / u = P(right) / P(wrong),}
-#' the odds of being correct: a line through the origin for each forecast, in its colour (the accuracy stands in the
-#' legend where there is room). Above its line a forecast is overconfident on average, below it underconfident. A sharper
-#' forecast with the same accuracy lies nearer to the origin along the line.
+#' the odds of being correct. This is a line through the origin for each forecast, drawn in its colour (the legend shows
+#' the accuracy where there is room). A forecast above its line is overconfident on average, one below it
+#' underconfident. A sharper forecast with the same accuracy lies nearer to the origin along the line.
 #'
 #' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
 #' @param labels The true classes; for forecasts of different rows a list of them, in the order of `x`.
 #' @param conf_level Level of bootstrap intervals for o and u (see [calib_metrics()]); `NULL` for
 #'   none.
-#' @param replicates How often to resample; [set.seed()] governs.
+#' @param replicates How often to resample. Use [set.seed()] to make the intervals reproducible.
 #' @param weights `NULL`, or one weight per row (with several sets of labels: a list).
 #' @param by `NULL`, or a factor: a point for each of its values.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.

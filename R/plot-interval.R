@@ -18,7 +18,8 @@
 #' @param level Coverage of the intervals.
 #' @param classes How many classes of a row to draw at most, the most likely ones.
 #' @param rows How many rows to draw at most, the first ones. `NULL`: 4, or 20 for two classes.
-#' @param n_draws How many functions to draw for the intervals of a [calib_gp()]; [set.seed()] governs them.
+#' @param n_draws How many functions to draw for the intervals of a fit of [calib_gp()]. Use [set.seed()] to make them
+#'   reproducible.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns

@@ -6,24 +6,24 @@
 #' Draws the map that a calibrator applies to every score before the softmax (see [latent()]):
 #' `autoplot()` for one fit, `plot_latent()` for one or several.
 #'
-#' Since a constant added to a map changes no probability, all curves are shifted to agree on
-#' average: over the scores of the true classes and those of the other classes of the calibration
-#' rows, each half. The band belongs to the shifted map as well: it is the pointwise posterior
-#' interval of the map minus that average (by normal quantiles). It shows how well the shape of the map is known, and leaves out the
-#' constant, which no data determine.
+#' A constant added to a map changes no probability. All curves are therefore shifted to have the same average over the
+#' calibration scores, in which the scores of the true classes and those of the other classes each have half of the
+#' weight. The band is the pointwise posterior interval of the map minus this average (by normal quantiles). It shows
+#' how precisely the shape of the map is estimated, without the constant, which the data cannot determine.
 #'
 #' For one [calib_gp()] the lines to compare with are its prior mean, the map of temperature scaling
 #' (a line of slope 1/T) and the identity, which is no calibration. Circles mark the inducing inputs.
-#' The lower panel shows, on the same axis, histograms of the calibration scores: those of the true class of a row, and those of all other
-#' classes, each as shares. Where there are no scores the map returns to its prior mean.
+#' The lower panel shows, on the same axis, histograms of the calibration scores: those of the true classes and those of
+#' all other classes, each adding up to 1. Where there are no scores the map returns to its prior mean.
 #'
 #' For this picture a fit keeps a histogram of its scores and a temperature. With more than
 #' 200,000 scores the histogram of the other classes and the temperature are computed from a part of the rows, spread evenly
 #' over the data (the caption says how many); to draw the temperature of all rows, give it:
 #' `plot_latent(list(GP = fit, Temperature = calib_temperature(scores, labels)))`.
 #'
-#' With class effects (see [calib_gp()]) the map drawn is the one that all classes share. Offsets and matrix have pictures of their
-#' own: see `what`. Their `data` have a row per class, or per pair of classes. For two classes [plot_map()] shows everything together.
+#' With class effects (see [calib_gp()]) the map drawn is the one that all classes share. The argument `what` draws the
+#' offsets or the matrix instead; the `data` of these pictures have one row per class or pair of classes. For two
+#' classes [plot_map()] shows the combined effect.
 #'
 #' @param object,x A fit of [calib_gp()], [calib_temperature()] or [calib_none()], for
 #'   `plot_latent()` also a named list of them. All fits of [calib_gp()] in it must work on the same
@@ -33,7 +33,7 @@
 #'   those of the first such fit.
 #' @param level Level of the band; `NULL` for none.
 #' @param range The lowest and highest score to draw. `NULL`: where the bulk of the calibration scores
-#'   lies, or -10 to 10 without a fit of [calib_gp()].
+#'   lies, or -10 to 10 if there is no fit of [calib_gp()].
 #' @param histogram Whether to draw the scores below (those of the first fit of [calib_gp()]).
 #' @param inducing Whether to mark the inducing inputs.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
@@ -71,8 +71,8 @@ plot_latent <- function(x, ..., compare = NULL, level = 0.95, range = NULL, hist
 
 #' @rdname plot_latent
 #' @param what For `autoplot()` of a fit of [calib_gp()]: `"map"`, the latent map that all classes share;
-#'   `"offsets"`, the offset of each class with its interval; `"matrix"`, for more than two classes, by how
-#'   much the latent value of every class is moved where the scores say another one with 90 %.
+#'   `"offsets"`, the offset of each class with its interval; `"matrix"`, for more than two classes, by how much the
+#'   latent value of each class changes in a row where the scores give another class a probability of 90 %.
 #' @export
 autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ...) {
   if (identical(what, "offset")) what <- "offsets"

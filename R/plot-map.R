@@ -2,16 +2,14 @@
 
 #' Calibration map
 #'
-#' Draws what calibrators make of a raw probability (see [calib_map()]), one curve for each: the
-#' diagonal is no calibration, a curve below it lowers probabilities. For [calib_gp()] with its band.
+#' Draws the calibrated probability against the raw probability (see [calib_map()]), one curve for each calibrator, with
+#' a band for [calib_gp()]. The diagonal means no change; where a curve lies below it, probabilities are lowered.
 #'
-#' Two classes have one map, that of the second class. With more classes only the methods that work
-#' one-vs-all have maps, one for each class, drawn side by side; for [calib_gp()] and
-#' [calib_temperature()] see [plot_latent()] then.
+#' Two classes have one map, that of the second class. With more classes only the one-vs-all methods have maps, one for
+#' each class, which are drawn side by side; for [calib_gp()] and [calib_temperature()] use [plot_latent()].
 #'
 #' @param x,object A calibrator; for `plot_map()` also a named list of them, for the same classes.
-#' @param level Level of the band of [calib_gp()]; it comes from random draws, so that [set.seed()]
-#'   governs it.
+#' @param level Level of the band of [calib_gp()]; it comes from random draws; use [set.seed()] to make it reproducible.
 #' @param classes With more than two classes: how many to draw, or their names.
 #' @param points At how many evenly spaced probabilities to evaluate the maps.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.

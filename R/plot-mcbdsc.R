@@ -2,10 +2,10 @@
 
 #' Miscalibration and discrimination picture
 #'
-#' Each forecast of a comparison is a point: its miscalibration (what isotonic recalibration would gain)
-#' against its discrimination (how much better the recalibrated forecast is than a constant one). Forecasts on
-#' the same grey line have the same mean score, MCB - DSC + UNC; scores are better above it and to the left. A comparison with
-#' `by` gives a panel for each of its values.
+#' Each forecast of a comparison is a point: its discrimination (how much better the recalibrated forecast is than a
+#' constant one) against its miscalibration (the improvement by isotonic recalibration). Forecasts on the same grey line
+#' have the same mean score, MCB - DSC + UNC. Points further up and to the left are better. A comparison with `by` gives
+#' a panel for each of its values.
 #'
 #' @param x A result of [compare_forecasts()].
 #' @param measure Which score; `NULL`: the Brier score if there is one, otherwise the first that has a decomposition.

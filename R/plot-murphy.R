@@ -3,14 +3,14 @@
 #' Murphy diagram
 #'
 #' The mean elementary score of each forecast of an event against the threshold
-#' \eqn{\theta}{theta}. A user who acts when the probability exceeds \eqn{\theta}{theta} loses
+#' \eqn{\theta}{theta}. A decision maker who acts when the probability exceeds \eqn{\theta}{theta} loses
 #' \eqn{2\theta}{2 theta} by a false alarm and \eqn{2(1 - \theta)}{2 (1 - theta)} by a missed event:
 #' \deqn{S_\theta(x, y) = 2\theta\,[x > \theta, y = 0] + 2(1 - \theta)\,[x \le \theta, y = 1].}{
 #'   S(x, y) = 2 theta [x > theta, y = 0] + 2 (1 - theta) [x <= theta, y = 1].}
 #' Every proper score is a mixture of these (Ehm et al., 2016): the area under a curve is the Brier score,
-#' with the weight \eqn{1 / (2\theta(1 - \theta))}{1 / (2 theta (1 - theta))} it is the log loss. A forecast
-#' whose curve lies below another's everywhere is better under any of them; where curves cross it depends
-#' on the user.
+#' with the weight \eqn{1 / (2\theta(1 - \theta))}{1 / (2 theta (1 - theta))} it is the log loss. A forecast whose curve
+#' lies everywhere below that of another is better under every proper score. Where curves cross, the better forecast
+#' depends on the threshold.
 #'
 #' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
 #' @param labels The true classes, the same for all.

@@ -2,31 +2,29 @@
 
 #' Reliability diagram
 #'
-#' Draws a [reliability_table()]: observed frequencies against stated probabilities, and below
-#' them, on the same axis, how the probabilities are spread. `plot_reliability()` makes the tables
-#' of one forecast or several and draws them side by side.
+#' Draws a [reliability_table()]: observed frequencies against predicted probabilities, and below, on the same axis, the
+#' distribution of the probabilities. `plot_reliability()` makes the tables of one forecast or several and draws them
+#' side by side.
 #'
-#' A calibrated forecast follows the diagonal. In bins, each point stands at the mean stated
-#' probability and the frequency of a bin, with its interval; the shaded box over the bin reaches
-#' from one to the other, so that its height is the gap (orange and below the diagonal where the
-#' forecast states too much, blue and above it where it states too little). An isotonic table is
-#' drawn as its curve over its band, by default the one in which the curve of a calibrated forecast would
-#' lie; a smooth one as its curve within its confidence band. The lower panel shows the share of rows in each bin: wide intervals and large gaps often
-#' belong to bins that hardly any row falls into.
+#' A calibrated forecast follows the diagonal. For bins, each point shows the mean predicted probability and the
+#' observed frequency of a bin, with an interval. The height of the shaded box over a bin is the gap between the two:
+#' orange, below the diagonal, where the predicted probability is too high, and blue, above it, where it is too low. An
+#' isotonic table is drawn as a curve with a band, by default the band in which the curve of a calibrated forecast would
+#' lie; a smooth table as a curve with its confidence band. The lower panel shows the share of rows in each bin: wide
+#' intervals and large gaps often belong to bins with few rows.
 #'
-#' The corner of a panel holds the numbers: ECE of the bins drawn, and for `type = "confidence"`
+#' A corner of each panel shows the numbers: the ECE of the bins drawn, and for `type = "confidence"`
 #' the over- and underconfidence of the forecast (see [overconfidence()]); for an isotonic curve
 #' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score; for a
 #' smooth one the mean (ICI) and the largest (Emax) distance from the diagonal.
 #'
-#' Tables with several classes get a panel for each, the largest classes first. From four panels on
-#' the lower panels give way to points whose size shows the number of rows.
+#' Tables with several classes get a panel for each, the largest classes first. With four panels or more there are no
+#' lower panels; the size of the points shows the number of rows instead.
 #'
 #' @param object,x A [reliability_table()]; for `plot_reliability()` the probabilities of one forecast
 #'   (matrix, data frame or vector) or a named list of such.
 #' @param labels The true classes, the same for all forecasts, or a list with those of each.
-#' @param histogram Whether to draw the lower panel; `NULL`: when up to three panels stand side by
-#'   side.
+#' @param histogram Whether to draw the lower panel. `NULL`: yes, with up to three panels side by side.
 #' @param classes How many classes to draw at most, or their names. `NULL`: six, or three for
 #'   several forecasts.
 #' @param rarest Whether a number of classes means those with the fewest rows instead of those with the

@@ -2,8 +2,7 @@
 
 #' Picture of a study
 #'
-#' One panel per metric and data set: each split as a pale point, and the mean with one standard
-#' error to each side.
+#' One panel per metric and data set, with a pale point for each split, and the mean plus and minus one standard error.
 #'
 #' @param object,x A study, the result of [calib_study()].
 #' @param reference A method: draw the differences to it, split by split, instead of the values. A
@@ -12,7 +11,7 @@
 #' @param std_error Which standard error to draw; see [summary.calib_study()].
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Not used.
-#' @return A ggplot object. Add `ggplot2::scale_x_log10()` when one method is far off the others.
+#' @return A ggplot object. Add `ggplot2::scale_x_log10()` when one method is far from the others.
 #'   `plot()` prints it.
 #' @examples
 #' set.seed(1)

@@ -6,8 +6,8 @@ portable_version <- 1L
 
 #' Save a calibrator for other languages
 #'
-#' `write_calibrator()` writes what is needed to apply a fitted calibrator as a JSON file, numbers with 17 digits, so
-#' that they come back as the same doubles; `read_calibrator()` reads it into an object with the same predictions.
+#' `write_calibrator()` writes a fitted calibrator to a JSON file, with 17 digits per number, so that no precision is
+#' lost; `read_calibrator()` turns the file into a calibrator with the same predictions.
 #'
 #' # The file
 #' One JSON object with the members
@@ -21,7 +21,7 @@ portable_version <- 1L
 #'   \item{`object`}{all fields of the R object, for `read_calibrator()`; other readers need not look at it.}
 #' }
 #' Vectors are arrays, matrices arrays of rows; a vector of length 1 is an array as well, except for the members said to be a number. Missing
-#' values are `null`. What a method does not need is not there.
+#' values are `null`. Members that a method does not need are left out.
 #'
 #' # Formulas
 #' z is a row of scores of length K, and p its probabilities: z itself, or for logits softmax(z).

@@ -6,67 +6,76 @@
 #'   posterior mean and variance of the latent values, `"interval"` for probabilities with their
 #'   interval, `"draws"` for probabilities under functions drawn from the posterior.
 #' @param approx How the latent posterior is integrated for `"prob"` and `"class"`.
-#'   `"delta"` expands the softmax to second order about the posterior mean; rows for which that
-#'   is not accurate enough (the next terms of the expansion may change a probability by more than 1e-4) are averaged over a
-#'   fixed set of 512 functions. With two classes every row is integrated by quadrature. `"delta"` needs
-#'   no random numbers. `"mean"` takes the softmax of the posterior mean. `"mc"`
+#'   `"delta"` expands the softmax to second order about the posterior mean. Where that is not accurate enough (where
+#'   the next terms of the expansion might change a probability by more than 1e-4), it averages over a fixed set of 512
+#'   functions instead. With two classes every row is integrated by quadrature. `"delta"` uses no random numbers.
+#'   `"mean"` takes the softmax of the posterior mean. `"mc"`
 #'   averages over `n_draws` random functions.
-#' @param n_draws How many functions to draw (in antithetic pairs, so that an odd number is
-#'   rounded up): 100 for `approx = "mc"`, 1000 for intervals and draws unless given.
+#' @param n_draws How many functions to draw. They come in antithetic pairs, so that an odd number is rounded up. The
+#'   default is 100 for `approx = "mc"` and 1000 for intervals and draws.
 #' @param level Coverage of the interval, for `type = "interval"`.
-#' @param independent For `approx = "mc"`: give every latent value noise of its own instead of
-#'   drawing functions, as in the paper. Kept for comparison; it changes the most likely class of
-#'   some rows, and needs a fit without class effects, as in the paper.
+#' @param independent For `approx = "mc"`: draw the latent values of a row independently of each other, as in the paper,
+#'   instead of drawing functions? This is kept for comparison only. It changes the most likely class of some rows, and
+#'   needs a fit without class effects.
 #' @param vary_slope For `"interval"` and `"draws"`: draw the slope of the linear prior mean as well,
 #'   or take it as known? With class effects, the slope and the effects are drawn together unless this is `FALSE`.
 #' @param prior Class frequencies of the new rows, where they differ from those of the calibration rows, as in
-#'   [predict.calibrator()]. Probabilities and their estimate in `"interval"` are corrected as for every calibrator: they are multiplied
-#'   by the ratio of new to old frequency, and each row is divided by its sum. `"draws"` are corrected draw by draw, and
-#'   the limits of `"interval"` are those of corrected draws. Not for `"latent"`.
+#'   [predict.calibrator()]. Probabilities are corrected as for every calibrator: they are multiplied by the ratio of
+#'   new to old frequency, and each row is divided by its sum. This includes the estimates of `"interval"`. Each of the
+#'   `"draws"` is corrected in the same way, and the limits of `"interval"` come from corrected draws. Not for
+#'   `"latent"`.
 #' @param ... Must be empty, so that a misspelt argument is noticed. An argument that does not
 #'   apply, such as `level` without `type = "interval"`, is an error as well.
 #' @details
-#' A function is drawn as \eqn{g(z) = \mu(z) + a(z)'v + \sqrt{\rho(z)}\,e_k}{g(z) = mu(z) + a(z)'v
-#' + sqrt(rho(z)) e_k}, v from the variational posterior and shared by all rows, \eqn{e_k}{e_k} one
-#' per class, so that the latent values of a row have their joint posterior covariance. Draws use
-#' R's generator: [set.seed()] governs them.
+#' The drawn latent value of a score z of class k is \eqn{\mu(z) + a(z)'v + \sqrt{\rho(z)}\,e_k}{mu(z) + a(z)'v +
+#' sqrt(rho(z)) e_k}. Here v is drawn from the variational posterior of the whitened inducing values, one v per draw for
+#' all rows and classes; a(z) are the features and \eqn{\rho(z)}{rho(z)} is the residual variance of
+#' `vignette("methods", package = "gpcalib")`; \eqn{e_k}{e_k} is standard normal, one per class. So the latent values of
+#' a row have their joint posterior covariance. Draws use R's random number generator; use [set.seed()] to make them
+#' reproducible.
 #'
-#' The slope a of the linear prior mean is estimated. Intervals and draws take its uncertainty into account. Its standard deviation,
-#' `fit$slope_sd`, comes from the curvature of the bound. Without it, intervals would be far too short where the map is
-#' just a temperature. `vary_slope = FALSE` takes the slope as known.
-#' Without class effects, probabilities are computed with the slope fixed at its estimate; the variance of `"latent"` includes that of the
-#' slope, as the band of [`autoplot()`][autoplot.calib_gp] does.
+#' The slope of the linear prior mean is estimated, and intervals and draws take its uncertainty into account. Its
+#' standard deviation, `fit$slope_sd`, comes from the curvature of the evidence lower bound. If the slope were treated
+#' as known (`vary_slope = FALSE`), intervals would be far too short where the map is close to temperature scaling.
+#' Without class effects, probabilities are computed with the slope fixed at its estimate. The variance of `"latent"`
+#' includes the variance of the slope, and so does the band of [`autoplot()`][autoplot.calib_gp].
 #'
 #' Intervals and draws also take into account that the variance and the lengthscale of the process are not known, unless the fit was made
-#' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are computed
-#' at the optimum of both, so that the average of many draws is near `type = "prob"` but not equal to it. For the same reason a probability can lie near
-#' one end of its interval; an interval that would not contain it is extended. An interval describes the uncertainty of the calibrated probability
+#' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are
+#' computed with the optimal values of both. The average of many draws is therefore close to `type = "prob"` but not
+#' equal to it. For the same reason a probability can lie near one end of its interval; an interval that would not
+#' contain it is extended. An interval describes the uncertainty of the calibrated probability
 #' itself, that is, of the map. It is not a prediction interval for the next label.
 #'
-#' Calibration rows with a probability near 1 show that it is near 1, but hardly how near. Beyond the scores for which the rows are informative
-#' (`fit$averaged$ends`; outside them all rows together carry as much information as 32 rows at even odds, or a tenth of the total if that is less), the map may become
-#' steeper. A quarter of the drawn functions therefore do, by amounts from a half-Cauchy distribution, and upper limits of probabilities near 1 come
-#' nearer to 1 than the curve itself suggests. This is left out with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
+#' Calibration rows can show that a probability is near 1, but hardly how near. Beyond the scores for which the
+#' calibration rows are informative, the true map may be steeper than the fitted one. (These scores are
+#' `fit$averaged$ends`. All rows beyond them together carry as much information as 32 rows with a probability of 1/2, or
+#' a tenth of the total information if that is less.) A quarter of the drawn functions are therefore made steeper there,
+#' by amounts from a half-Cauchy distribution, so that upper limits of probabilities near 1 come closer to 1. This is
+#' not done with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
 #'
-#' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is .92 to 1.00 for most maps, and lower for
-#' maps with kinks and with many calibration rows. The tables are in `vignette("uncertainty", package = "gpcalib")`.
+#' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is .92 to 1.00
+#' for most true maps, and lower for maps with kinks and many calibration rows. The tables are in
+#' `vignette("uncertainty", package = "gpcalib")`.
 #'
-#' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores in every mode. Its functions are
-#' increasing and have no noise of single classes. `"delta"` averages over 128 fixed functions, also with two classes, and over 1024 in rows
-#' where the averages of the two halves of the 128 differ by more than 5e-4. `"latent"` gives the increasing map and the variance of the functions
-#' about it. `independent = TRUE` is an error.
+#' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores for every `type` and `approx`. Its drawn
+#' functions are increasing and leave out the residual terms \eqn{\sqrt{\rho(z)}\,e_k}{sqrt(rho(z)) e_k}. `"delta"`
+#' averages over 128 fixed functions, also with two classes, and over 1024 in rows where the averages over the two
+#' halves of the 128 differ by more than 5e-4. `"latent"` gives the increasing map and the variance of the drawn
+#' functions about it. `independent = TRUE` is an error.
 #'
-#' With three or more classes and class effects, probabilities allow for a new row unlike all N calibration rows (N is their total weight if they are
-#' weighted). Such a row is assumed to come with probability 0.2/(N + 0.2), and all K classes are then equally likely. So no class gets
-#' less than 0.2/(N + 0.2)/K, unless a logit of `-Inf` rules it out. Draws and the limits of intervals do not include this term, because the share of such
-#' rows may be far smaller (its distribution is very skewed: the median is less than a tenth of the mean). Nor does `approx = "mean"`, which is the softmax of the posterior mean alone.
+#' With three or more classes and class effects, probabilities allow for new rows that are unlike all N calibration rows
+#' (N is the total weight if rows are weighted). A new row is assumed to be of this kind with probability 0.2/(N + 0.2),
+#' and then all K classes are equally likely. So no class gets a probability below 0.2/(N + 0.2)/K, unless a logit of
+#' `-Inf` rules it out. Draws and the limits of intervals do not include this term, because the share of such rows may
+#' be far smaller: its distribution is very skewed, with a median of less than a tenth of the mean. Neither does `approx
+#' = "mean"`, which is the softmax of the posterior mean.
 #'
 #' A logit more than 1e8 / slope below the highest of its row is treated as `-Inf`, that is, its class is ruled out: otherwise it would
 #' dominate the row mean that is subtracted from all scores.
 #'
-#' Beyond the scores seen in fitting the map returns to its prior mean and intervals widen. When
-#' more than 1 % of the scores lie outside their range, a warning of class
-#' `gpcalib_warning_extrapolation` says so.
+#' Outside the range of the calibration scores the map returns to its prior mean, and intervals become wider. When more
+#' than 1 % of the new scores lie outside this range, there is a warning of class `gpcalib_warning_extrapolation`.
 #' @return For `"prob"` an N x K matrix and for `"class"` a factor, as [predict.calibrator()]; for
 #'   `"latent"` a list of the N x K matrices `mean` and `var`; for `"interval"` an array N x K x 3
 #'   (estimate, lower, upper); for `"draws"` an array N x K x `n_draws`.

@@ -89,16 +89,15 @@ object_prior <- function(object) {
 #' \deqn{\prod_n \sum_k p_{nk}\, \pi'_k / \pi_k.}{prod_n sum_k p_nk pi'_k / pi_k.}
 #' It is maximised over \eqn{\pi'}{pi'} by the iteration of Saerens, Latinne and Decaestecker (2002):
 #' correct the probabilities by the frequencies so far, and take their means as the next frequencies. The log-likelihood is concave, so that every
-#' local maximum is a global one; the iteration stops when it can gain at most
-#' `tol` per row.
+#' local maximum is a global one; the iteration stops when at most `tol` per row can still be gained.
 #'
-#' The estimate is only as good as the calibration: miscalibrated probabilities look like a shift. Calibrate
-#' with a method that can shift classes ([calib_gp()], [calib_platt()], [calib_beta()]), not by temperature
-#' alone.
+#' The estimate is only as good as the calibration: miscalibration can be mistaken for a shift of the class frequencies.
+#' Calibrate with a method that can shift classes ([calib_gp()], [calib_platt()], [calib_beta()]), not with temperature
+#' scaling alone.
 #'
 #' The standard errors are those of maximum likelihood, from the observed information; they take the calibrated probabilities
 #' as known. `print()` also says by how many standard errors each frequency differs from that of the calibration rows, with the sampling error of
-#' the latter added. That is no test where the calibration is in doubt.
+#' the latter added. This is not a valid test where the calibration is in doubt.
 #'
 #' @param object A calibrator.
 #' @param newdata Scores of the new rows, as for [predict.calibrator()].

@@ -8,56 +8,60 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #' or into [`update()`][update.calibrator].
 #'
 #' # Strategies
-#' * `"information"`: the rows whose labels tell most about the map. With \eqn{\theta}{theta} for all that is uncertain in a fit of
-#'   [calib_gp()] (the latent map at its inducing inputs, the slope, the effects of the classes), a label y of a row
-#'   with the latent values f has the mutual information
+#' * `"information"`: the rows whose labels are most informative about the map. Let \eqn{\theta}{theta} be the uncertain
+#'   parameters of a fit of [calib_gp()]: the latent map at its inducing inputs, the slope and the class effects. The
+#'   label y of a row with latent values f has the mutual information
 #'   \deqn{I(y; \theta) = H(E\,\mathrm{softmax}(f)) - E\,H(\mathrm{softmax}(f)),}{I(y; theta) = H(E softmax(f)) - E H(softmax(f)),}
-#'   H the entropy and E the mean over the posterior (Houlsby and others, 2011). It is large where the map is uncertain, not where the
-#'   class is. The rows are chosen one after the other. After each, the posterior covariance becomes what it would be with
-#'   that label (for the softmax it does not depend on which label it is),
-#'   \eqn{S^{-1} + X'WX}{S^-1 + X'WX} with \eqn{W = E(\mathrm{diag}\,p - pp')}{W = E(diag p - pp')}, so that the rows chosen do not
-#'   all tell the same.
+#'   H the entropy and E the mean over the posterior (Houlsby and others, 2011). It is large where the map is uncertain,
+#'   not where the class is. The rows are chosen one after the other. After each, the posterior covariance is updated as
+#'   if the label were known (for the softmax the update does not depend on the label). The new covariance is the
+#'   inverse of \eqn{S^{-1} + X'WX}{S^-1 + X'WX} with \eqn{W = E(\mathrm{diag}\,p - pp')}{W = E(diag p - pp')}. This
+#'   avoids choosing rows that all carry the same information.
 #' * `"mixed"`, the default: a share of the rows (`random`, one half) is drawn at random from those that
-#'   `"information"` did not take. These rows protect against a model that is wrong, and they make estimates possible.
-#' * `"entropy"`: the rows whose calibrated prediction is most uncertain. It is what active learning
-#'   uses for training a classifier; for calibration it may be worse than chance, since rows of which the classifier is sure are
-#'   never looked at.
+#'   `"information"` did not choose. These rows protect against a wrong model and make estimates for the pool possible
+#'   (see below).
+#' * `"entropy"`: the rows whose calibrated prediction is most uncertain. Active learning uses this rule to train a
+#'   classifier. For calibration it may be worse than a random choice, because rows that the classifier is sure about
+#'   are never chosen.
 #' * `"random"`: every row has the same chance.
 #'
 #' # Estimates from chosen rows
-#' Chosen rows are no random sample of the pool: their accuracy or calibration error is not that of
-#' the pool. `"mixed"` and `"random"` give weights that correct this. Of N rows those chosen for their information, n1, are in the sample
-#' for certain; each of the others has the inclusion probability n2 / (N - n1), n2 the number drawn at random. The
-#' weights are the inverse inclusion probabilities (Horvitz and Thompson, 1952), divided by their mean. Weighted means such as
-#' `ece(weights = )` or [log_loss()] then estimate those of the whole pool. The price: few rows carry most of the weight. With `"information"` and `"entropy"`
-#' most rows have no chance at all, no weights can repair that, and `weight` is `NA`.
+#' Chosen rows are not a random sample of the pool: their accuracy or calibration error is not that of the pool.
+#' `"mixed"` and `"random"` give weights that correct for this. Let N be the number of rows of the pool, n1 the number
+#' chosen for their information and n2 the number drawn at random. The n1 rows are in the sample with certainty; each of
+#' the others has the inclusion probability n2 / (N - n1). The weights are the inverse inclusion probabilities (Horvitz
+#' and Thompson, 1952), divided by their mean. Weighted means such as `ece(weights = )` or [log_loss()] then estimate
+#' those of the whole pool. The disadvantage is that few rows carry most of the weight. With `"information"` and
+#' `"entropy"` most rows cannot be chosen at all. No weights can correct for that, and `weight` is `NA`.
 #'
-#' A fit of [calib_gp()] needs no weights: which rows are chosen depends on their scores only, and
-#' the model is one of the labels given the scores. Weights (`calib_gp(weights = )`) protect a fit against a model that is wrong, at
-#' the cost of a larger variance.
+#' A fit of [calib_gp()] needs no weights: the choice depends on the scores only, and the model describes the labels
+#' given the scores. Weights (`calib_gp(weights = )`) protect against a wrong model, at the cost of a larger variance.
 #'
-#' The weights are those of one call. When a pool is asked several times, estimates are best made from the rows of the last call
-#' alone, with the pool as it was then.
+#' The weights are valid for one call. If rows are chosen from a pool several times, use only the rows of the last call
+#' for estimates, which then refer to the pool as it was at that call.
 #'
 #' # When it is worth it
 #' On six real classifiers with default fits (`bench/results/query.md` in the sources, 20 repeats) the mean log loss after 50, 100 and 200 labels is
-#' .458, .430, .410 with `"mixed"`, .471, .446, .431 with `"random"` and .465, .436, .425 with `"entropy"`. The gain comes from classifiers with
-#' several classes and large effects of single classes; with two classes and on one set of four it is within the error. The calibration error (ECE) gains
-#' at 50 labels and hardly beyond. Fits with the weights had a higher log loss than fits without on all six sets. The gain is real with few labels and fades beyond some
-#' hundred: it is about as large at 400 labels as at 200, and a quarter of that at 800.
+#' .458, .430, .410 with `"mixed"`, .471, .446, .431 with `"random"` and .465, .436, .425 with `"entropy"`. The gain
+#' comes from classifiers with several classes and large class effects; with two classes, and on one set with four
+#' classes, it is within the standard error. The calibration error (ECE) is lower with 50 labels and hardly lower with
+#' more. On all six sets, fits with the weights had a higher log loss than fits without. The gain is about as large with
+#' 400 labels as with 200, and a quarter of that with 800.
 #'
-#' @param fit A fit of [calib_gp()]; for `"entropy"` and `"random"` any calibrator. Effects of the classes are part of what is to
-#'   be learnt, except in fits with offsets of more than 26 classes, where the offsets are taken as known. A fit with
-#'   `monotone = TRUE` counts as it is before its map is made increasing.
+#' @param fit A fit of [calib_gp()]; for `"entropy"` and `"random"` any calibrator. Class effects are among the
+#'   parameters to be learnt, except in fits with offsets of more than 26 classes, where the offsets are treated as
+#'   known. For a fit with `monotone = TRUE`, the map before it is made increasing is used.
 #' @param scores The pool: scores as in fitting, without labels.
 #' @param n How many rows to choose.
 #' @param strategy How to choose: see below.
-#' @param random For `"mixed"`: the share of rows to draw at random (rounded down). Draws use R's generator; [set.seed()] governs them.
+#' @param random For `"mixed"`: the share of rows to draw at random (rounded down). Use [set.seed()] to make the draw
+#'   reproducible.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return A data frame of class `calib_query` with a line for every chosen row, in the order of choice: `row` (its number in the pool), `reason`
-#'   (`"information"`, `"entropy"` or `"random"`), `information` (nats that the label tells beyond those before it; `NA` for rows chosen otherwise),
-#'   `inclusion` (the probability of being chosen, given the pool) and `weight`.
+#'   (`"information"`, `"entropy"` or `"random"`), `information` (the expected information of the label about the map,
+#'   in addition to the labels chosen before it, in nats, that is, in units of the natural logarithm; `NA` for rows
+#'   chosen otherwise), `inclusion` (the probability of being chosen, given the pool) and `weight`.
 #' @references
 #' Houlsby, N., Huszár, F., Ghahramani, Z. and Lengyel, M. (2011). Bayesian active learning for classification and
 #' preference learning. arXiv:1112.5745.

@@ -2,15 +2,15 @@
 
 #' Reliability table
 #'
-#' Stated probabilities beside observed frequencies, in bins, along an isotonic curve or along a smooth
-#' one: the numbers behind a reliability diagram.
+#' Predicted probabilities and observed frequencies, in bins, along an isotonic curve or along a smooth curve: the
+#' numbers behind a reliability diagram.
 #'
 #' @section Bins:
 #' `method = "bins"` sorts the scores into bins as [ece()] does. `conf.low` and `conf.high` are an
-#' interval for the frequency in the bin: Wilson's, or that of Clopper and Pearson. With weights the number of trials is the
-#' effective number of rows of the bin, \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2}; with `groups` it is the one that the
-#' variance between groups implies. Intervals are pointwise: at a level of 95 %, about one bin in twenty lies outside its
-#' interval by chance.
+#' interval for the frequency in the bin: Wilson's, or that of Clopper and Pearson. With weights, the number of trials
+#' is the effective number of rows in the bin, \eqn{(\sum w)^2/\sum w^2}{(sum w)^2 / sum w^2}; with `groups` it is
+#' derived from the variance between groups. Intervals are pointwise: at a level of 95 %, about one bin in twenty lies
+#' outside its interval by chance.
 #'
 #' @section Isotonic curve:
 #' `method = "isotonic"`, for the types `"event"` and `"classwise"`, needs no bins: the frequency is
@@ -18,41 +18,38 @@
 #' approach of Dimitriadis, Gneiting and Jordan, 2021). Each row of the table is one block of pooled
 #' scores; `lower` and `upper` are the smallest and the largest of them. The meaning of `conf.low` and `conf.high` depends
 #' on `band`:
-#' * `"consistency"` (the default): the range in which the curve at the score `confidence` would lie with
-#'   probability `conf_level` if the forecast were calibrated, found by drawing outcomes from the
-#'   probabilities and fitting again, `replicates` times ([set.seed()] governs). It surrounds the diagonal, not the
-#'   estimate. It is pointwise: at a given score, an `observed` outside is evidence against calibration, but among many scores
-#'   some lie outside by chance (in half of all calibrated forecasts of 2000 rows).
-#' * `"simultaneous"`: the same, widened so that the whole curve of a calibrated forecast lies inside with
-#'   probability `conf_level` (in simulations of 500 rows and more at 95 %: 92 to 98 %). A curve that leaves it anywhere is
-#'   evidence against calibration.
-#' * `"confidence"`: a pointwise interval for the frequency: the range of isotonic curves fitted to outcomes drawn from the
-#'   smooth curve (see below), a smoothed bootstrap (Sen, Banerjee and Woodroofe, 2010); widened, where needed, to
-#'   hold the curve itself. It is too wide where the forecast is calibrated (in simulations of 500 and 2000 rows, the 95 %
-#'   band covered the truth at 99 % of scores) or has few rows.
+#' * `"consistency"` (the default): the range in which the curve at the score `confidence` would lie with probability
+#'   `conf_level` if the forecast were calibrated. It is found by drawing outcomes from the probabilities and fitting
+#'   again, `replicates` times (use [set.seed()] to make it reproducible). It surrounds the diagonal, not the estimate.
+#'   It is pointwise: at a given score, an `observed` value outside the band is evidence against calibration, but among
+#'   many scores some lie outside by chance (this happens in half of all calibrated forecasts of 2000 rows).
+#' * `"simultaneous"`: the same, but wide enough to contain the whole curve of a calibrated forecast with probability
+#'   `conf_level` (at 95 %, this was 92 to 98 % in simulations of 500 rows and more). A curve that leaves the band
+#'   anywhere is evidence against calibration.
+#' * `"confidence"`: a pointwise interval for the frequency, by a smoothed bootstrap (Sen, Banerjee and Woodroofe,
+#'   2010): the range of isotonic curves fitted to outcomes drawn from the smooth curve (see below), extended where
+#'   needed to contain the curve itself. It is too wide where the forecast is calibrated (in simulations of 500 and 2000
+#'   rows, the 95 % band covered the truth at 99 % of scores) or has few rows.
 #'
-#' With `groups` bands come from a wild bootstrap: all residuals of a group keep or change their sign together. The attribute `band` holds the band at more places, from the lowest to the
-#' highest score.
+#' With `groups`, bands come from a wild bootstrap: all residuals of a group keep or change their sign together. The
+#' attribute `band` contains the band at more scores, from the lowest to the highest.
 #'
-#' `summary()` of an isotonic table splits the mean score of each class's probability, Brier score and
-#' log loss, into
+#' `summary()` of an isotonic table decomposes the Brier score and the log loss of each class's probability into
 #' \deqn{\mathrm{score} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC},}{score = MCB - DSC + UNC,}
 #' miscalibration (the improvement by recalibration with the curve; 0 is best), discrimination (the improvement of the curve
 #' over the constant frequency; higher is better) and uncertainty (the score of that
 #' constant, the same for all forecasts of the event).
 #'
 #' @section Smooth curve:
-#' `method = "smooth"`, for the same types, is a logistic regression of the event on a natural cubic
-#' spline of the log-odds (ten knots at quantiles), its roughness penalised and the penalty chosen by restricted
-#' maximum likelihood; where nothing else is needed it is the straight line of logistic
-#' recalibration. Each row of the table is one of `bins` bins; `observed` is the curve at its mean score. The band is
-#' `"confidence"`, pointwise around the curve, or `"simultaneous"` around all of it. Both have their nominal coverage for
-#' curves that bend gently. A strongly bent curve (log-odds off by a sine wave of amplitude 0.8) is smoothed too much with
-#' 500 rows: in simulations the pointwise 95 % band then covered it at 90 % of scores, and the simultaneous one covered 78 %
-#' of whole curves (with 2000 rows 96 % and 90 %).
-#' `summary()` gives the mean,
-#' the median, the 90 % quantile and the maximum of its distance from the diagonal over the rows (ICI, E50, E90 and
-#' Emax, see [calib_validate()]).
+#' `method = "smooth"`, for the same types, is a logistic regression of the event on a natural cubic spline of the
+#' log-odds (ten knots at quantiles). Its roughness is penalised, and the penalty is chosen by restricted maximum
+#' likelihood. If a straight line is enough, it is the line of logistic recalibration. Each row of the table is one of
+#' `bins` bins; `observed` is the curve at its mean score. The band is `"confidence"`, pointwise around the curve, or
+#' `"simultaneous"`, for the whole curve. Both have their nominal coverage for gently curved functions. A strongly
+#' curved one (log-odds off by a sine wave of amplitude 0.8) is smoothed too much with 500 rows: in simulations the
+#' pointwise 95 % band then covered it at 90 % of scores, and the simultaneous one covered 78 % of whole curves (with
+#' 2000 rows 96 % and 90 %). `summary()` gives the mean, the median, the 90 % quantile and the maximum of its distance
+#' from the diagonal over the rows (ICI, E50, E90 and Emax, see [calib_validate()]).
 #'
 #' @inheritParams ece
 #' @inheritParams calib_metrics
@@ -66,8 +63,9 @@
 #' @param by `NULL`, or one value per row: a table for each of its values, in one, with a first column `by`.
 #' @param conf_level Level of the intervals or the band; `NULL` for none.
 #' @param interval Kind of interval for a bin's frequency.
-#' @param classes For `"classwise"` and `"top_label"`: the names of the classes to keep, or a number
-#'   for that many of the largest (by true, or predicted, rows), largest first; `NULL` for all.
+#' @param classes For `"classwise"` and `"top_label"`: the names of the classes to keep, or how many of the largest
+#'   classes to keep (by the number of true rows, or of predicted ones for `"top_label"`), largest first; `NULL` for
+#'   all.
 #' @param replicates For `method = "isotonic"`: how many draws to compute the band from. `NULL`: 1000 for up
 #'   to 20,000 rows, fewer for more (2e7 divided by the rows), but at least 100.
 #' @return A data frame of class `reliability_table` with one row per bin or block, empty bins

@@ -2,34 +2,34 @@
 
 #' Tables of a study
 #'
-#' `summary()` averages a [calib_study()] over its splits and compares each method with a reference,
-#' split by split. `print()` shows the means as a table in which the best methods are marked.
+#' `summary()` averages a [calib_study()] over its splits and compares each method with a reference, split by split.
+#' `print()` shows a table of the means, with the best methods marked.
 #'
 #' # Standard errors
-#' With values \eqn{v_1, \ldots, v_J}{v_1, ..., v_J} of J splits, or their differences to the
-#' reference in the same splits, and their standard deviation s, three questions have three answers.
-#' * `"rows"`, the default: what would the mean be on other rows from the same source? All splits share the
-#'   same N rows, so that more splits do not help beyond a point. Metrics that are means of a loss over rows
-#'   (log loss, Brier score, accuracy) get
+#' Let s be the standard deviation of a metric over the J splits, or of its difference to the reference in the same
+#' splits. There are three standard errors, which answer different questions.
+#' * `"rows"`, the default: what would the mean be on other rows from the same source? All splits use the same N rows,
+#'   so that this standard error does not go to zero with more splits. Metrics that are means of a loss over rows (log
+#'   loss, Brier score, accuracy) get
 #'   \deqn{\sqrt{s_\mathrm{row}^2/N + s^2/J},}{sqrt(s_row^2/N + s^2/J),}
 #'   \eqn{s_\mathrm{row}}{s_row} the standard deviation over rows of each row's loss (or difference of losses)
-#'   averaged over the splits in which it was tested; `groups` of the study count as one row each, and weights
-#'   enter. Others, the calibration errors above all, get `"corrected"`.
+#'   averaged over the splits in which it was tested. Each of the `groups` of a study counts as one row, and weights are
+#'   used. Other metrics, in particular the calibration errors, get `"corrected"`.
 #' * `"corrected"`, of Nadeau and Bengio (2003):
-#'   \eqn{s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{cal}}}{s sqrt(1/J + n_test/n_cal)}, an approximation to
-#'   the same, by taking the correlation between splits to be
-#'   \eqn{n_\mathrm{test}/(n_\mathrm{cal}+n_\mathrm{test})}{n_test / (n_cal + n_test)}. It is
-#'   cautious when few rows calibrate and many test.
-#' * `"splits"`, \eqn{s/\sqrt{J}}{s / sqrt(J)}: how well is the mean over all possible splits of *these* rows known,
-#'   or would another run of the study give the same table? It shrinks to zero when `splits` grows, and declares
-#'   equal methods different in a third of cases and more.
+#'   \eqn{s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{cal}}}{s sqrt(1/J + n_test/n_cal)}, an approximation to the same
+#'   standard error, in which the correlation between splits is taken to be
+#'   \eqn{n_\mathrm{test}/(n_\mathrm{cal}+n_\mathrm{test})}{n_test / (n_cal + n_test)}. It is too large when there are
+#'   few calibration rows and many test rows.
+#' * `"splits"`, \eqn{s/\sqrt{J}}{s / sqrt(J)}: would another run of the study on *these* rows, with other splits, give
+#'   the same table? It goes to zero as the number of splits grows, and does not show whether one method is better on
+#'   new rows: equally good methods then appear to differ in a third of cases or more.
 #'
-#' Differences are paired, hence as a rule more precise than the two means they are made of.
+#' Differences are paired, and therefore usually more precise than the two means.
 #'
 #' # Marks
-#' The method with the best mean is marked by a star, and so are those whose paired difference to it is no
-#' more than two of its standard errors. Methods that failed in some split take no part, as their means belong
-#' to other splits.
+#' The method with the best mean is marked by a star, and so are those whose paired difference to it is at most two
+#' standard errors of this difference. Methods that failed in a split are not marked, because their means are over other
+#' splits.
 #'
 #' @param object,x A study, or for `print()` its summary.
 #' @param reference The method to compare with; `NULL`: `"none"` if it is there, otherwise the

@@ -2,29 +2,27 @@
 
 #' Compare calibrators on your own scores
 #'
-#' Monte-Carlo cross-validation: the rows are divided at random into rows to calibrate on and rows
-#' to test on, `splits` times. Every method is fitted to the first and measured on the second,
-#' all methods on the same divisions, for one set of scores or several.
+#' Monte-Carlo cross-validation: the rows are split at random into calibration rows and test rows, `splits` times. Every
+#' method is fitted to the calibration rows and measured on the test rows. All methods get the same splits. There may be
+#' one set of scores or several.
 #'
 #' @section Methods:
 #' Each entry of `methods` is one of
 #' * the name of a calibrator: `"gp"` for [calib_gp()] and so on;
-#' * a function `(scores, labels, ...)` that returns something [predict()] works on with
-#'   `predict(fit, newdata)`, or a function of the new scores. It gets a matrix with the classes as
-#'   column names and a factor; `predict()` must return probabilities in the same form as scores;
+#' * a function `(scores, labels, ...)`. It gets a matrix with the classes as column names, and a factor. It returns a
+#'   fit for which `predict(fit, newdata)` works, or a function of the new scores. The predictions must be probabilities
+#'   in the same form as the scores;
 #' * a list of one of these and arguments for it: `list("gp", mean = "identity")`. Among these arguments,
 #'   `predict` holds those for `predict()`, as in `list("gp", predict = list(approx = "mean"))`,
 #'   or a function `(fit, newdata)` that takes its place, as in `list(fit = f, predict = g)`.
 #'
-#' Entries can be named, `list(gp = "gp", mean = list("gp", predict = list(approx = "mean")))`; methods
-#' that differ in their prediction alone share their fits. `input` and `weights` are handed to
-#' functions that have arguments of these names (weights also through `...`), unless the entry
-#' gives its own.
+#' Entries can be named, `list(gp = "gp", mean = list("gp", predict = list(approx = "mean")))`; methods that differ only
+#' in their predictions share their fits. `input` and `weights` are passed to functions that have arguments of these
+#' names (`weights` also through `...`), unless the entry specifies them itself.
 #'
-#' A method that stops with an error, or whose predictions are not probabilities, is recorded as
-#' failed in that split, with the message, and the study goes on; a warning of class
-#' `gpcalib_warning_failed` says so at the end. Warnings and messages are collected as well:
-#' `attr(study, "conditions")` is a data frame of all three.
+#' A method that stops with an error, or whose predictions are not probabilities, is recorded as failed in that split,
+#' with its message. The study continues, and ends with a warning of class `gpcalib_warning_failed`. Warnings and
+#' messages are collected as well: `attr(study, "conditions")` is a data frame of errors, warnings and messages.
 #'
 #' @section Metrics:
 #' Each entry of `metrics` is the name of a measure (`"ece"`, `"mce"`, `"log_loss"`, `"brier_score"`,
@@ -32,45 +30,43 @@
 #' function `(probs, labels, ...)` that returns a number, or a list of one of these and arguments,
 #' such as `list("ece", bins = 100)`. Small values are taken to be good, except for `"class_accuracy"`
 #' and `"sharpness"`; `higher = TRUE` among the arguments of a metric says that large values are good, and `target = 1` that the
-#' value nearest to 1 is best, as for a slope or a ratio of observed to expected events. Values that are
-#' not numbers are kept as they are, with a warning of class `gpcalib_warning_undefined`.
+#' value nearest to 1 is best, as for a slope or a ratio of observed to expected events. Undefined values (`NaN`) are
+#' kept as they are, with a warning of class `gpcalib_warning_undefined`.
 #'
 #' @section Splits:
-#' By default the calibration rows are a simple random sample. With `stratify = TRUE` both
-#' sides get each class in proportion. `groups` are never split (patients, speakers, days,
-#' blocks of time): whole groups are drawn in random order until their rows come nearest to `n_cal`.
-#' With `time` the calibration rows are a window of consecutive rows at a random place, and the test
-#' rows are those that come next, so that no test row is older than a calibration row; rows of the same time stay
-#' together.
+#' By default the calibration rows are a simple random sample. With `stratify = TRUE` the classes have the same shares
+#' among calibration and test rows. `groups` are never split (patients, speakers, days, blocks of time): whole groups
+#' are drawn in random order until the number of their rows is as close to `n_cal` as possible. With `time` the
+#' calibration rows are a window of consecutive rows at a random place, and the test rows are those that come next, so
+#' that no test row is older than a calibration row; rows of the same time stay together.
 #'
 #' @section Random numbers:
-#' Use [set.seed()] to make a study reproducible. All divisions are drawn first. Then every pair of data set and
-#' split has a random stream of its own, in which each method starts at the same place. So the
-#' result depends neither on the number of workers, nor, for any method, on which others take part.
+#' Use [set.seed()] to make a study reproducible. All splits are drawn first. Then every pair of data set and split has
+#' its own random stream, and each method starts at the same place of this stream. So the result of a method depends
+#' neither on the number of workers nor on which other methods are compared.
 #'
 #' @section In parallel:
-#' When a [future::plan()] is set and the package **future.apply** is there, data set, split and
-#' method are spread over the workers (or nodes of a cluster). All scores go to each of them: raise
-#' the option `future.globals.maxSize` for more than 500 MB. Times are wall-clock times of one fit
-#' while others run beside it. Progress is reported through **progressr**: call
-#' `progressr::handlers(global = TRUE)` once, or wrap the call in `progressr::with_progress()`.
+#' When a [future::plan()] is set and the package **future.apply** is installed, data sets, splits and methods are
+#' distributed over the workers (or nodes of a cluster). Each worker gets all scores: for more than 500 MB increase the
+#' option `future.globals.maxSize`. Times are wall-clock times of one fit while others run in parallel. Progress is
+#' reported through **progressr**: call `progressr::handlers(global = TRUE)` once, or wrap the call in
+#' `progressr::with_progress()`.
 #'
 #' @param scores Scores of a classifier for rows it was not trained on, in any form that
 #'   [gpcalib_input] describes; or a named list of these.
 #' @param labels Their true classes; or a list of these, in the order of `scores` or with its names.
 #' @param methods What to compare, see below. `NULL`: all calibrators of this package with their
 #'   defaults.
-#' @param n_cal How many rows to calibrate on: a number of rows, a share of them if less than 1, or
-#'   one of these for each data set. `NULL`: half of the rows, 1000 at most.
-#' @param splits How many times to divide; or the divisions themselves, a list with the row numbers
-#'   to calibrate on, or with `list(cal = , test = )`, for each split (for several data sets a list
-#'   of such lists).
+#' @param n_cal The number of calibration rows, or their share if less than 1; or one such value for each data set.
+#'   `NULL`: half of the rows, 1000 at most.
+#' @param splits How many random splits to make; or a list with the splits themselves, each given by the row numbers of
+#'   its calibration rows or by `list(cal = , test = )` (for several data sets a list of such lists).
 #' @param metrics What to measure, see below.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @param input Whether `scores` are probabilities or logits; `"auto"` decides by the values of all rows of a set.
 #' @param weights Case weights, used in fits and metrics; or `NULL`. Like `groups`, `time` and `by` a list
 #'   when `scores` is one.
-#' @param stratify Keep the shares of the classes?
+#' @param stratify Keep the class frequencies equal in calibration and test rows?
 #' @param groups One value per row: rows with the same value stay together.
 #' @param time One value per row that can be sorted: calibrate on the past, test on the future.
 #' @param by One value per row (hospital, airport): methods are fitted to all calibration rows, and measured

@@ -2,37 +2,40 @@
 
 #' Should the next labels go to training or to calibration?
 #'
-#' Labels can train a classifier or calibrate it. `calib_switch()` says whether the map of a fit is known well enough, so that further
-#' labels are better used for training.
+#' Labels can train a classifier or calibrate it. `calib_switch()` says whether the calibration map is already estimated
+#' precisely enough, so that further labels are better used for training.
 #'
 #' # The rule
 #' The mean over the pool of the mutual information between a label and the map (see [calib_query()]),
 #' \deqn{\mathrm{gain} = \frac1N \sum_n I(y_n; \theta),}{gain = mean_n I(y_n; theta),}
-#' is what a label drawn at random tells about the map, in nats. It is at the same time the log loss that
-#' not knowing the map costs: the expected log loss of the fit exceeds that of the true map by it, if the
-#' posterior is right. No number of further labels can gain more than that. So labels go to calibration while
-#' `gain` is above `threshold`, and to training from then on. A classifier that goes on learning changes, and its map with it: ask again
-#' when the fit is renewed.
+#' is the expected information of a random label about the map. It is also the expected excess of the log loss of the
+#' fit over that of the true map, if the posterior is right. So no number of further labels can lower the log loss by
+#' more than this. Labels therefore go to calibration while `gain` is above `threshold`, and to training after that.
+#' When the classifier is trained further, its map changes as well: call `calib_switch()` again with the next fit.
 #'
-#' With d parameters that the data have to determine the gain is about d / (2 n) after n labels. The default of
-#' 0.01 is reached after some hundred labels. `labels_needed` uses this law: about how many more random labels bring the gain down to the
-#' threshold.
+#' With d effective parameters, the gain is about d / (2 n) after n labels. The default threshold of 0.01 is typically
+#' reached after a few hundred labels. `labels_needed` uses this relation: it is the approximate number of further
+#' random labels after which the gain falls to the threshold.
 #'
 #' # How far to trust it
-#' The gain covers only the uncertainty that the posterior represents. With two classes it agrees with what a fit to 2000 further labels gained on held-out rows
-#' (`bench/results/switch.md` in the sources: after 100 labels .012 as said and .013 in fact on one set, .008 and .006 on another). With several classes and few labels it
-#' is too small, since effects of single classes that the fit has not found yet are not in it: after 100 labels of three sets .017 to .026 as said and .07 to .15 in fact;
-#' after 1000 labels the two agree. The decision was right in these cases all the same, but `labels_needed` is then too low. So set labels aside
-#' in small steps, and ask again after each.
+#' The gain covers only the uncertainty that the posterior represents. With two classes it agrees with the improvement
+#' on held-out rows by a fit to 2000 further labels (`bench/results/switch.md` in the sources): after 100 labels, .012
+#' predicted and .013 observed on one set, .008 and .006 on another. With several classes and few labels it is too
+#' small, because class effects that the fit has not found yet are not included: after 100 labels, .017 to .026
+#' predicted and .07 to .15 observed on three sets; after 1000 labels the two agree. The decision was right in these
+#' cases, too, but `labels_needed` is then too low. So collect labels in small steps, and call `calib_switch()` again
+#' after each.
 #'
-#' In the paper's experiment in active learning (`bench/results/paper/active.md`, ten shuffles) a Mondrian forest that asks for labels by the entropy of its
-#' predictions has 10,139 of 14,000 rows labelled uncalibrated, 4342 when 1000 labels are set aside at fixed points, and 4228 when this rule sets labels aside, which
-#' are then 380. The error on held-out rows is the lowest with the rule; on other drives it is the same without calibration.
+#' The active learning experiment of Wenger et al. (2020) was repeated (`bench/results/paper/active.md`, ten shuffles).
+#' A Mondrian forest asks for labels by the entropy of its predictions. Of 14,000 rows it has 10,139 labelled without
+#' calibration, 4342 when 1000 labels are set aside for calibration at fixed points, and 4228 when this rule decides,
+#' which sets aside 380. The error on held-out rows is lowest with the rule; on other drives it is the same as without
+#' calibration.
 #'
 #' @inheritParams calib_query
 #' @param fit A fit of [calib_gp()] on the labels that were set aside for calibration so far.
 #' @param scores Scores of unlabelled rows like those to be predicted.
-#' @param threshold Labels go to training when the gain, in nats of log loss, is below this value.
+#' @param threshold Labels go to training when the gain, in units of the log loss, is below this value.
 #' @return An object of class `calib_switch`: a list of `decision` (`"calibration"` or `"training"`), `gain`, `best` (the largest
 #'   information of a single row of the pool), `threshold`, `labels` (how many the fit has seen), `labels_needed` (0 for
 #'   `"training"`) and `pool` (its number of rows).

@@ -2,9 +2,9 @@
 
 #' Validate predicted probabilities of an event
 #'
-#' Calibration in the large, Cox's recalibration intercept and slope, the ratio of observed to expected events,
-#' the distance from a smooth calibration curve, discrimination and overall performance, each with an
-#' interval: what a report of an external validation holds.
+#' Calibration in the large, Cox's recalibration intercept and slope, the ratio of observed to expected events, the
+#' distance from a smooth calibration curve, discrimination and overall performance, each with an interval: the contents
+#' of a report on external validation.
 #'
 #' With p the probability of the event, y whether it happened and means over rows,
 #' \describe{
@@ -12,14 +12,14 @@
 #'     is stated too high.}
 #'   \item{`in_the_large`}{\eqn{\bar y - \bar p}{mean(y) - mean(p)}; ideal 0.}
 #'   \item{`intercept`}{a of \eqn{\mathrm{logit}\, P(y = 1) = a + \mathrm{logit}\, p}{logit P(y = 1) = a + logit p},
-#'     the slope held at 1; ideal 0. This is the "calibration-in-the-large" of TRIPOD, and is printed under that name.}
+#'     with the slope fixed at 1; ideal 0. This is the "calibration-in-the-large" of TRIPOD, and is printed under that name.}
 #'   \item{`slope`, `slope_intercept`}{b and a of
 #'     \eqn{\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, p}{logit P(y = 1) = a + b logit p}; ideal 1 and 0. This is Cox's recalibration
 #'     slope ("calibration slope" in TRIPOD; `Slope` and `Intercept` of `rms::val.prob()`). Below 1 the predictions are too extreme.
 #'     `calib_slope` of [calib_metrics()] is another number: the inverse temperature, without an intercept.}
 #'   \item{`ici`, `e50`, `e90`, `emax`}{mean, median, 90 % quantile and maximum over the rows of
-#'     \eqn{|\hat f(p) - p|}{|f(p) - p|}, the curve f that of `reliability_table(method = "smooth")` (`Eavg`, `E90`,
-#'     `Emax` of `rms::val.prob()`, which takes a lowess curve); ideal 0.}
+#'     \eqn{|\hat f(p) - p|}{|f(p) - p|}, where f is the curve of `reliability_table(method = "smooth")`; ideal 0.
+#'     (`rms::val.prob()` calls them `Eavg`, `E90` and `Emax`, and uses a lowess curve.)}
 #'   \item{`c_index`}{the share of pairs of an event and a non-event in which the event has the higher
 #'     probability (`C (ROC)`); 1/2 is chance.}
 #'   \item{`brier_score`, `scaled_brier`}{mean of \eqn{(p - y)^2}{(p - y)^2}, and one minus its ratio to
@@ -27,21 +27,20 @@
 #' }
 #'
 #' # Intervals
-#' Intercept and slopes have Wald intervals with a robust (sandwich) covariance, HC3 or, with `groups`, cluster-robust, so
-#' that they hold also where the true curve is bent. The intervals of `oe_ratio`, `in_the_large`, `c_index` and the Brier
-#' scores come from the influence function of each row (for the c-index that is the method of DeLong et al., 1988), summed
-#' within `groups`; they are computed on the log scale for O:E and the Brier score and on the logit scale for the c-index.
-#' The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 500 curves drawn from the distribution of the smooth
-#' curve ([set.seed()] governs). These measures are distances, which are never negative and are overestimated near
-#' calibration; their intervals begin at 0 unless the curve differs significantly from the diagonal (Wald's test at its
-#' knots), and they always hold the estimate. A warning of class
+#' Intercept and slopes have Wald intervals with a robust (sandwich) covariance, HC3 or, with `groups`, cluster-robust,
+#' so that they are also valid where the true curve is not a straight line. The intervals of `oe_ratio`, `in_the_large`,
+#' `c_index` and the Brier scores come from the influence function of each row (for the c-index that is the method of
+#' DeLong et al., 1988), summed within `groups`; they are computed on the log scale for O:E and the Brier score and on
+#' the logit scale for the c-index. The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 500 curves drawn
+#' from the distribution of the smooth curve (use [set.seed()] to make them reproducible). These measures are distances:
+#' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
+#' significantly from the diagonal (Wald test at its knots), and they always contain the estimate. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
-#' In simulations of 500 and 2000 rows, 95 % intervals covered the true value in 92 to 98 % of samples, with an exception:
-#' where the true curve is strongly bent (its log-odds are off by a sine wave of amplitude 0.8), those of `e90` and `emax`
-#' covered it in 89 and 92 % with 500 rows, because the smooth curve is then too straight, and those of `e50` and `emax` in 99 %
-#' with 2000. `bench/results/workbench.md` in the sources has all
-#' figures.
+#' In simulations of 500 and 2000 rows, 95 % intervals covered the true value in 92 to 98 % of samples, with one
+#' exception: a strongly curved truth (log-odds off by a sine wave of amplitude 0.8). With 500 rows, the intervals of
+#' `e90` and `emax` then covered it in 89 and 92 % of samples, because the fitted curve is too straight; with 2000 rows,
+#' those of `e50` and `emax` covered it in 99 %. `bench/results/workbench.md` in the sources has all figures.
 #'
 #' @inheritParams calib_metrics
 #' @inheritParams ece

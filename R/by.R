@@ -18,7 +18,7 @@ check_by <- function(by, n, arg = "by") {
   by <- if (is.factor(by)) droplevels(by) else factor(by)
   if (nlevels(by) > most_groups) {
     stop_input(arg, paste0("has ", nlevels(by), " different values"),
-      paste0("At most ", most_groups, " are taken apart: form fewer, with cut() for numbers."))
+      paste0("At most ", most_groups, " are possible: form fewer, with cut() for numbers."))
   }
   by
 }

@@ -208,7 +208,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
   fits <- lapply(means, function(mean) fit_gp(counted, mean, spec, floor))
   fit <- fits[[which.max(vapply(fits, `[[`, 0, "elbo"))]]
   if (spec$mean == "auto") {
-    message("calib_gp(mean = \"auto\") took \"", fit$mean, "\": bounds ",
+    message("calib_gp(mean = \"auto\") chose \"", fit$mean, "\"; evidence lower bounds: ",
       paste0(means, " ", format(vapply(fits, `[[`, 0, "elbo"), digits = 6), collapse = ", "))
   }
   order <- if (monotone) mono_fit(fit, counted)
@@ -270,7 +270,7 @@ check_total <- function(weights) {
   total <- sum(weights)
   if (total > 1e12) {
     stop_input("weights", paste0("sum to ", format(total, digits = 2), ", as if there were so many ",
-      "calibration rows"), "Divide them by a constant: beyond 1e12 rounding hides what the scores say.")
+      "calibration rows"), "Divide them by a constant: beyond 1e12 rounding errors dominate.")
   }
 }
 
@@ -305,7 +305,7 @@ check_hyper <- function(hyper) {
 
 check_mean <- function(spec, input) {
   if (spec$mean == "identity" && "slope" %in% names(spec$hyper)) {
-    stop_input("hyper", "holds a slope, but that of mean = \"identity\" is 1",
+    stop_input("hyper", "has a slope, but the slope of mean = \"identity\" is always 1",
       "Leave it out, or use mean = \"linear\".")
   }
   if (spec$mean != "log") return()
@@ -318,7 +318,7 @@ check_mean <- function(spec, input) {
       "Leave `center` out, or choose another mean.")
   }
   if ("slope" %in% names(spec$hyper)) {
-    stop_input("hyper", "holds a slope, but mean = \"log\" has none", "Leave it out.")
+    stop_input("hyper", "has a slope, but mean = \"log\" has none", "Leave it out.")
   }
 }
 

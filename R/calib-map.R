@@ -87,7 +87,7 @@ class_maps <- function(object, p) UseMethod("class_maps")
 class_maps.default <- function(object, p) {
   stop_input("object", paste0("of class ", class(object)[1], " has no calibration map for ",
     length(object$classes), " classes"),
-    "What it makes of a probability depends on the whole row; autoplot() draws its shared map, and latent() gives its values.")
+    "Its calibrated probabilities depend on the whole row; autoplot() draws its shared map, and latent() gives its values.")
 }
 
 #' @export

@@ -105,8 +105,8 @@ metric_table <- function(forecast, how, clusters) {
   raised <- raise_zeros(forecast, how$eps)
   slope <- measure_slope(raised, clusters)
   if (is.nan(slope$estimate) && is.finite(slope$t)) { # an impossible label is named by the log loss
-    warn_gpcalib("undefined", paste0("`calib_slope`, the inverse temperature, is undefined (NaN): all probabilities of a row are ",
-      "equal, or 0 and 1, in every row."))
+    warn_gpcalib("undefined", paste0("`calib_slope`, the inverse temperature, is undefined (NaN): in every row the probabilities are all ",
+      "equal, or only 0 and 1."))
   }
   sums <- forecast_sums(forecast, how$specs$ece, how$eps)
   table <- measures_table(sums, how$specs, length(forecast$classes), slope$estimate, forecast)

@@ -98,9 +98,8 @@ warn_scaling <- function(fit, classes) {
     }
     warn_gpcalib(class, paste0(sub("%s", who, what)))
   }
-  tell("upper", "separated", paste0("The scores separate the classes of the calibration rows completely%s: the likelihood
-  has ",
-    "no maximum. The slope was limited so that the mean confidence is (N + 1)/(N + 2) of the largest possible."))
+  tell("upper", "separated", paste0("The scores separate the classes of the calibration rows completely%s: the likelihood ",
+    "has no maximum. The slope was limited so that the mean confidence is (N + 1)/(N + 2) of its largest possible value."))
   tell("flat", "flat", paste0("All calibration scores are equal%s: every row gets the frequency ", "of the class."))
   tell("not_converged", "not_converged", paste0("The fit did not converge%s; raise `max_iter`."))
 }

@@ -107,7 +107,7 @@ check_sums <- function(x, arg) {
   known <- is.list(x) && is.character(x$classes) && length(x$classes) >= 2 && isTRUE(x$type %in% ece_types) &&
     is.numeric(x$bins) && length(x$bins) == 1 && is.list(x$parts) && length(x$parts) > 0 && !is.null(names(x$parts)) &&
     all(vapply(x$parts, fine, NA))
-  if (!known) stop_input(arg, "is of class calib_sums, but damaged", "Make it anew.")
+  if (!known) stop_input(arg, "is of class calib_sums, but damaged", "Create it again with calib_sums().")
   invisible(x)
 }
 

@@ -85,18 +85,18 @@ temperature_error <- function(fit) {
 warn_temperature <- function(fit) {
   value <- format(1 / fit$beta, digits = 3)
   if (fit$status == "upper") {
-    warn_gpcalib("separated", paste0("The calibration rows are separated: the log loss decreases ",
-      "without limit as the temperature goes to 0. It stopped at T = ", value, ", with a mean confidence of ",
+    warn_gpcalib("separated", paste0("Every calibration row is classified correctly, so that the log loss has no minimum: it ",
+      "decreases as the temperature goes to 0. The temperature was limited to T = ", value, ", with a mean confidence of ",
       format(fit$confidence, digits = 4), "."))
   } else if (fit$status == "lower") {
-    warn_gpcalib("bound", paste0("The scores do not favour the true classes: the temperature ran ",
-      "to its upper bound, T = ", value, ", which makes all classes equally likely."))
+    warn_gpcalib("bound", paste0("Higher scores do not go with the true classes: the temperature ",
+      "reached its upper limit, T = ", value, ", which makes all classes equally likely."))
   } else if (fit$status == "flat") {
-    warn_gpcalib("flat", paste0("All scores of every row are equal, so that they carry no information ",
-      "about the temperature: T = 1."))
+    warn_gpcalib("flat", paste0("The scores within each row are all equal and carry no information: the temperature is ",
+      "set to 1."))
   } else if (fit$status == "not_converged") {
     warn_gpcalib("not_converged", paste0("The temperature did not converge in ", fit$passes,
-      " passes; raise `max_iter`."))
+      " passes over the data; increase `max_iter`."))
   } else if (fit$status == "not_finite") {
     stop_input("scores", "are too large or too small for the log loss to be computed",
       "Rescale them.")

@@ -29,7 +29,7 @@ test_mcb_groups <- function(forecast, groups, replicates) {
 test_skce_groups <- function(forecast, groups, replicates, estimator, kernel, bandwidth) {
   n <- length(forecast$labels)
   if (estimator == "linear") {
-    stop_input("estimator", "is \"linear\", which does not know of `groups`", "Leave it out.")
+    stop_input("estimator", "is \"linear\", which cannot account for `groups`", "Leave it out.")
   }
   if (n > most_skce_rows) {
     stop_input("groups", paste0("can be taken into account by method \"skce\" for at most ", most_skce_rows, " rows"),
@@ -75,7 +75,7 @@ recal_scores <- function(forecast) {
   if (any(given <= 0)) {
     rows <- which(given <= 0)
     stop_input("probs", paste0("give the label probability 0 (", say_rows(rows, length(rows)), ")"),
-      "No calibrated forecast does that; leave those rows out to test the others.")
+      "This is impossible for a calibrated forecast; leave those rows out to test the others.")
   }
   z <- log(p)
   z[p <= 0] <- 0 # counts nowhere
@@ -98,7 +98,7 @@ hotelling <- function(x) {
   scale <- sqrt(diag(spread))
   used <- scale > 1e-9 * max(scale, 1e-300)
   if (!any(used)) {
-    stop_input("probs", "holds nothing that the test could look at", "Every row is certain, or all are alike.")
+    stop_input("probs", "has no rows that the test can use", "In every row the probabilities are 0 and 1, or all equal.")
   }
   parts <- eigen(spread[used, used, drop = FALSE] / outer(scale[used], scale[used]), symmetric = TRUE)
   keep <- parts$values > 1e-10

@@ -159,13 +159,13 @@ test_likelihood <- function(forecast, replicates) {
   if (any(given <= 0)) { # what happened was impossible
     rows <- which(given <= 0)
     warn_gpcalib("infinite", paste0("The label has probability 0 in ", say_rows(rows, length(rows)),
-      ": no calibrated forecast does that, and the statistic is infinite."))
+      ". This is impossible for a calibrated forecast, and the statistic is infinite."))
     return(list(statistic = c(LR = Inf), p.value = 0, method = title))
   }
   fit <- .Call(C_coxrecal_fit, forecast)
   df <- information_rank(fit$information)
   if (df == 0) {
-    stop_input("probs", "holds nothing that a slope or offsets could change",
+    stop_input("probs", "has only probabilities of 0 and 1, which no slope or offset can change",
       "Every row gives all its probability to one class.")
   }
   observed <- max(0, 2 * (fit$log_lik - fit$null))

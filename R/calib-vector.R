@@ -138,14 +138,14 @@ linear_line <- function(latent, data, threads) {
 
 warn_linear <- function(fit, line) {
   if (line$status == "upper") {
-    warn_gpcalib("separated", paste0("The calibration rows are separated: every true class has the highest score. ",
-      "The common slope stays at ", format(line$beta, digits = 3), "."))
+    warn_gpcalib("separated", paste0("Every calibration row is classified correctly, so that the common slope has no finite optimum. ",
+      "It was limited to ", format(line$beta, digits = 3), "."))
   }
   if (line$status == "flat") {
-    warn_gpcalib("flat", "All scores of every row are equal, so that they tell the rates of the classes and nothing else.")
+    warn_gpcalib("flat", "The scores within each row are all equal: only the frequencies of the classes can be learned.")
   }
   if (fit$status == "not_converged") {
-    warn_gpcalib("not_converged", paste0("The fit did not converge in ", fit$passes, " passes; raise `max_iter`."))
+    warn_gpcalib("not_converged", paste0("The fit did not converge in ", fit$passes, " passes over the data; increase `max_iter`."))
   }
 }
 
@@ -268,7 +268,7 @@ logLik.calib_matrix <- function(object, ...) log_lik_linear(object)
 
 no_class_maps <- function(object) {
   stop_input("object", paste0("of class ", class(object)[1], " has no calibration map for ", length(object$classes), " classes"),
-    "What it makes of a probability depends on the whole row; coef() has its slopes and offsets.")
+    "Its calibrated probabilities depend on the whole row; coef() has its slopes and offsets.")
 }
 
 #' @export

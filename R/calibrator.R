@@ -214,7 +214,7 @@ print.calibrator <- function(x, ...) {
   cat("<", class(x)[1], "> ", about$title, "\n", sep = "")
   cat("  ", length(x$classes), " classes, ", format(x$n, big.mark = ","), " calibration rows of ",
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
-  cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines, say_votes(x), say_updated(x)), "\n"), sep = "")
+  cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines, say_votes(x), say_unseen(x), say_updated(x)), "\n"), sep = "")
   if (!is.null(x[["auto"]])) cat("  ", say_auto(x), "\n", sep = "")
   if (!x$converged) cat("  not converged\n")
   if (!is.null(x[["off"]])) cat(paste0("  ", say_off(x), "\n"), sep = "")
@@ -227,6 +227,29 @@ say_floor <- function(object) {
   if (is.null(object$floor) || isTRUE(object$votes)) return(NULL)
   floor <- format(object$floor, digits = 2)
   paste0("probabilities below ", floor, " are treated as ", floor, if (is.null(object$call$floor)) ", since zeros occur")
+}
+
+#' Classes without calibration rows, and what follows for one or several of them; NULL if there are none
+#' @noRd
+say_absent <- function(object, one, several) {
+  absent <- object$classes[which(object$prior == 0)]
+  if (!length(absent)) return(NULL)
+  if (length(absent) == length(object$classes) - 1) {
+    return(paste0("every calibration row is of class ", say_values(object$classes[which.max(object$prior)]),
+      ": nothing can be learned about the ", if (length(absent) == 1) "other class" else "others"))
+  }
+  who <- if (length(absent) == 1) paste("class", say_values(absent)) else {
+    paste0(length(absent), " of ", length(object$classes), " classes (", say_values(absent), ")")
+  }
+  paste0("no calibration rows of ", who, ": ", if (length(absent) == 1) one else several)
+}
+
+#' The same for methods that fit all classes together
+#' @noRd
+say_unseen <- function(object) {
+  if (object$method == "none" || !is.null(object[["fixed"]])) return(NULL)
+  rest <- "probabilities are based on the rows of the other classes alone"
+  say_absent(object, paste("its", rest), paste("their", rest))
 }
 
 #' What a user can do whose scores are predicted classes

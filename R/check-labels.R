@@ -82,7 +82,7 @@ check_labels <- function(labels, n, k, columns, arg) {
     codes <- as.integer(labels)
     if (length(codes) && (min(codes) < 1L || max(codes) > k)) {
       stop_input("labels", "is not a valid factor: it has codes without a level",
-        "Make it anew with factor().")
+        "Create it again with factor().")
     }
     return(place_columns(codes, classes, columns, arg))
   }

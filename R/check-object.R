@@ -25,7 +25,7 @@ check_object <- function(object, arg = "object") {
   if (!inherits(object, paste0("calib_", object$method)) ||
     is.null(utils::getS3method("object_fields", paste0("calib_", object$method), optional = TRUE,
       envir = environment()))) {
-    stop_object(arg, paste0("of class ", class(object)[1], " is of no method known here"))
+    stop_object(arg, paste0("of class ", class(object)[1], " is of an unknown method"))
   }
   if (anyNA(object$classes) || anyDuplicated(object$classes)) {
     stop_object(arg, "has classes that are missing or not distinct")
@@ -52,7 +52,7 @@ check_format <- function(object, arg) {
   format <- object$format
   if (!is.numeric(format) || length(format) != 1 || is.na(format) || format < 1 ||
     format != floor(format)) {
-    stop_object(arg, "does not say of which format it is")
+    stop_object(arg, "has no format number")
   }
   if (format > object_format) {
     stop(errorCondition(paste0("`", arg, "` was saved by a newer version of gpcalib (format ",

@@ -162,7 +162,7 @@ check_newdata <- function(object, newdata, threads = 1L, arg = "newdata") {
     stop_input(arg, paste0("has ", ncol(x), if (ncol(x) == 1) " column" else " columns",
       " but the calibrator has ", length(classes), " classes"),
       paste0("Give one column per class (", say_values(classes), ")", if (length(classes) == 2) " or that of the second alone", ".", if (is.data.frame(newdata)) {
-        " They are the scores of the classifier, not what it was given."
+        " They are the predictions of the classifier, not its predictors."
       }, if (is.null(dim(newdata)) && length(newdata) == length(classes)) {
         " For a single row keep the matrix: scores[1, , drop = FALSE]."
       }))

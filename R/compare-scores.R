@@ -17,7 +17,7 @@ warn_infinite <- function(rows) {
     at <- which(is.infinite(rows[[first]]), arr.ind = TRUE)[, 1]
     warn_gpcalib("infinite", paste0("The log loss of ", say_values(names(rows)[bad]), " is infinite: a label ",
       "has probability 0 (", say_rows(at, length(at)), if (sum(bad) > 1) paste0(" of \"", names(rows)[first], "\""),
-      "). Its differences are NA; pass eps > 0 to bound it."))
+      "). Its differences are NA; use `eps` > 0 for finite values."))
   }
 }
 

@@ -25,8 +25,8 @@ gp_effect_blocks <- function(data, mean, center, spec) {
   none <- stats::setNames(integer(length(effect_blocks)), effect_blocks)
   if (choice == "none" || choice == "auto" && !possible) return(none)
   if (!possible) {
-    stop_input("class_effects", paste0("is \"", choice, "\", but effects of the classes need centred ",
-      "scores, the full covariance, a mean other than \"log\" and inducing inputs that stay"),
+    stop_input("class_effects", paste0("is \"", choice, "\", but class effects need centred ",
+      "scores, the full covariance, a mean other than \"log\" and fixed inducing inputs"),
       "Leave those arguments out, or use class_effects = \"none\".")
   }
   many <- classes > spec$control$matrix_classes

@@ -167,7 +167,7 @@ check_far_down <- function(data) {
   rows <- rows[gap(rows) < 1e-6 * spread[rows]]
   if (!length(rows)) return()
   stop_input("scores", paste0("has logits like ", format(min(z[rows, ]), digits = 3), " (",
-    say_rows(rows, length(rows)), "), beside which centring loses the others of the row"),
+    say_rows(rows, length(rows)), "), so large that the other scores of the row are lost in rounding when rows are centred"),
     "Write -Inf for a class that is ruled out, or use center = FALSE.")
 }
 
@@ -182,9 +182,9 @@ stop_gp <- function(fit, spec, center) {
     too_close = stop_input("scores", paste0("differ by less than a billionth of their size (",
       say(max(abs(range[1:2]))), ")"),
       if (center) "Rescale them." else "Subtract what they have in common, or use center = TRUE."),
-    too_short = stop_input("hyper", paste0("holds a lengthscale of ",
+    too_short = stop_input("hyper", paste0("has a lengthscale of ",
       say(spec$hyper[["lengthscale"]], 3), ", less than 1/300 of the range of the scores and inducing ",
-      "inputs (", say(300 * fit$shortest, 3), ")"), "Hold a longer one."),
+      "inputs (", say(300 * fit$shortest, 3), ")"), "Use a longer one."),
     too_coarse = stop_input("scores", paste0("reach from ", say(range[1]), " to ", say(range[2]),
       ", too far from most of them, which lie between ", say(range[3]), " and ", say(range[4])),
       "Look at the rows far out; logits of -Inf rule out a class."),
@@ -203,17 +203,17 @@ stop_numeric <- function(...) {
 warn_one_class <- function(data) {
   if (sum(tabulate(data$labels, length(data$classes)) > 0) > 1) return() # of many rows no vector is needed
   warn_gpcalib("absent", paste0("Every calibration row is of class \"", data$classes[data$labels[1]], "\". Nothing can be learned ",
-    "about the others: what the fit says about them rests on its prior alone."))
+    "about the other classes: their probabilities follow from the prior alone."))
 }
 
 warn_gp <- function(fit, data) {
   if (fit$separated) {
-    warn_gpcalib("separated", paste0("The calibration rows are separated: every true class has ",
-      "the highest score. The slope of the prior mean stopped at ",
+    warn_gpcalib("separated", paste0("Every calibration row is classified correctly, so that the slope of the prior mean has no ",
+      "finite optimum. It was limited to ",
       format(fit$hyper[["slope"]], digits = 3), "."))
   }
   if (fit$flat) {
-    warn_gpcalib("flat", "All scores of every row are equal, so that they carry no information about the map.")
+    warn_gpcalib("flat", "The scores within each row are all equal and carry no information about the map.")
   }
   if (fit$status == "not_converged") {
     warn_gpcalib("not_converged", paste0("The fit stopped after ", fit$passes,
@@ -223,8 +223,8 @@ warn_gp <- function(fit, data) {
           format(fit$promise, digits = 2), " in the log evidence was expected. The fit may not be the best possible.")
       } else {
         paste0(if (fit$promise > 0) {
-          paste0(", with about ", format(fit$promise, digits = 2), " in the log evidence still to be gained")
-        }, ". Raise `max_passes` in gp_control().")
+          paste0("; the log evidence could still increase by about ", format(fit$promise, digits = 2))
+        }, ". Increase `max_passes` in gp_control().")
       }, hint_gp(fit, data)))
   }
 }

@@ -45,7 +45,7 @@ check_nodes <- function(table) {
   bend <- min(2 * tanh(rise / 4), 1)
   apart <- max(abs(log1p(u * (1 - bend + bend * u) * expm1(rise)) - rise * u))
   if (!is.finite(apart) || apart > 1e-4) {
-    stop_input("object", paste0("has a map so steep that lines between its nodes are off by up to ", format(apart, digits = 2)),
+    stop_input("object", paste0("has a map so steep that straight lines between its nodes are inaccurate by up to ", format(apart, digits = 2)),
       "Use predict() on the rows, or divide the scores by a number before fitting and applying it.")
   }
 }
@@ -91,7 +91,7 @@ check_formula <- function(object, formula) {
   z <- seq(ends[1], ends[2], length.out = 500)
   apart <- max(abs(bump_sum(formula, z) - .Call(C_gp_latent, object, z)$mean))
   if (!is.finite(apart) || apart > 1e-6) {
-    stop_input("object", paste0("has bumps that cancel so far that a sum of them is off by ", format(apart, digits = 2)),
+    stop_input("object", paste0("has large terms that cancel, so that their sum is inaccurate by ", format(apart, digits = 2)),
       "Fit it with fewer `inducing`, or use predict() on the rows.")
   }
 }

@@ -8,7 +8,7 @@ latent.calib_gp <- function(object, z, ...) {
   }
   z <- as.double(z)
   if (object$mean == "log" && any(z <= 0)) {
-    stop_input("z", "must be positive: the map of mean = \"log\" is one of probabilities")
+    stop_input("z", "must be positive: the map of mean = \"log\" is defined for probabilities")
   }
   out <- if (object$monotone) {
     .Call(C_mono_latent, object, if (object$mean == "log") log(z) else z)

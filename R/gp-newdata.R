@@ -90,9 +90,9 @@ warn_outside <- function(at, object, data) {
   if (at$outside <= 0.01 * length(at$z)) return()
   sure <- if (object$input == "probs") sum(data$scores == 0 | data$scores == 1) else 0
   warn_gpcalib("extrapolation", paste0(format(100 * at$outside / length(at$z), digits = 2),
-    " % of the scores in `newdata` lie outside the range seen in fitting, where the map ",
-    "returns to its prior mean", ". Intervals (type = \"interval\") are wide there.",
-    if (sure) paste0(" In all, ", sure, if (sure == 1) " probability is" else " probabilities are", " exactly 0 or 1: give more digits if they were rounded."),
-    " Calibrate with rows whose scores reach as far."))
+    " % of the scores in `newdata` lie outside the range of the calibration scores, where the map ",
+    "returns to its prior mean. Intervals (type = \"interval\") are wide there.",
+    if (sure) paste0(" ", sure, if (sure == 1) " probability is" else " probabilities are", " exactly 0 or 1: give more digits if they were rounded."),
+    " If possible, calibrate with rows that cover this range."))
 }
 

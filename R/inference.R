@@ -233,7 +233,7 @@ warn_no_interval <- function(object) {
   warn_gpcalib("undefined", paste0("The fit has no standard errors, ", if (!object$converged) {
     "because it did not converge"
   } else {
-    "because its calibration rows say too little"
+    "because its calibration rows do not determine it well enough"
   }, ": the limits of the intervals are NA."))
 }
 

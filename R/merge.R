@@ -46,8 +46,8 @@ merge_fits <- function(x, y, counts) UseMethod("merge_fits")
 
 #' @export
 merge_fits.default <- function(x, y, counts) {
-  stop_input("x", paste0("of class ", class(x)[1], " cannot be merged: what the fits keep of their rows does not ",
-    "determine the fit of all"), "Use update() with the rows of one of them, or fit again.")
+  stop_input("x", paste0("of class ", class(x)[1], " cannot be merged: the fits do not store enough about their ",
+    "rows"), "Use update() with the rows of one of them, or fit again.")
 }
 
 #' @export

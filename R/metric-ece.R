@@ -145,14 +145,13 @@ measure_ece <- function(bins, spec) {
   if (spec$debias) {
     alone <- lone_rows(bins)
     if (alone >= 1) {
-      warn_gpcalib("undefined", paste0("The corrected calibration error is undefined (NaN): no bin holds ",
-        "two rows, so that nothing tells the variance of the frequencies. Ask for fewer bins."))
+      warn_gpcalib("undefined", paste0("The debiased calibration error is undefined (NaN): no bin has two rows, ",
+        "so that the variance of the frequencies cannot be estimated. Use fewer bins."))
       return(NaN)
     }
     if (alone > lone_limit) {
-      warn_gpcalib("bins", paste0(format(100 * alone, digits = 2), " % of the rows are alone in their bin, ",
-        "where the variance cannot be estimated, and the correction attributes the gap to chance: the error is ",
-        "too small. Ask for fewer bins."))
+      warn_gpcalib("bins", paste0(format(100 * alone, digits = 2), " % of the rows are alone in their bin. The variance of such bins cannot be estimated, and ",
+        "they are left out, so that the debiased error is too small. Use fewer bins."))
     }
   }
   .Call(C_sums_error, bins, spec)
@@ -178,7 +177,7 @@ ece_spec <- function(classes, bins = default_bins, norm = 1, binning = ece_binni
   debias <- check_flag(debias, "debias")
   if (debias && (norm != 2 || estimator != "mean")) {
     stop_input("debias", "can only be TRUE with norm = 2 and estimator = \"mean\"",
-      "The correction is one of squared gaps of means.")
+      "The correction is defined for squared gaps only.")
   }
   list(
     type = match(type, ece_types) - 1L,

@@ -92,11 +92,11 @@ sharpness <- function(probs, labels, weights = NULL, by = NULL) {
 measure_log_loss <- function(totals, rows = NULL) {
   if (totals$impossible <= 0) return(totals$log / totals$weight)
   where <- if (is.null(rows)) {
-    paste0("rows of weight ", format(totals$impossible), ". Sum with eps > 0 to bound it.")
+    paste0("rows of weight ", format(totals$impossible), ". Use `eps` > 0 in calib_sums() for a finite value.")
   } else {
     bad <- rows$probs[cbind(seq_along(rows$labels), rows$labels)] <= 0
     if (!is.null(rows$weights)) bad <- bad & rows$weights > 0
-    paste0(say_rows(which(bad), sum(bad)), ". Pass eps > 0 to bound it.")
+    paste0(say_rows(which(bad), sum(bad)), ". Use `eps` > 0 for a finite value.")
   }
   warn_gpcalib("infinite", paste0("The log loss is infinite: the label has probability 0 in ", where))
   Inf

@@ -84,7 +84,7 @@ batch_labels <- function(labels, classes, n, columns, missing_ok = FALSE) {
       "Give one label per row.")
   }
   if (is.factor(labels) && !all(as.integer(labels) %in% c(NA, seq_along(levels(labels))))) {
-    stop_input("labels", "is not a valid factor: it has codes without a level", "Make it anew with factor().")
+    stop_input("labels", "is not a valid factor: it has codes without a level", "Create it again with factor().")
   }
   gone <- is.na(labels)
   if (any(gone) && !missing_ok) {

@@ -159,7 +159,7 @@ nobs.calib_monitor <- function(object, ...) sum(check_monitor(object)$sums[, 1])
 #' @export
 Ops.calib_monitor <- function(e1, e2) {
   if (.Generic != "+" || missing(e2)) {
-    stop_input("e1", paste0("is a monitor, and `", .Generic, "` means nothing for it"), "Monitors can be added with +.")
+    stop_input("e1", paste0("is a monitor, for which there is no `", .Generic, "`"), "Monitors can be added with +.")
   }
   a <- check_monitor(e1, "e1")
   b <- check_monitor(e2, "e2")
@@ -194,9 +194,9 @@ merge_monitors <- function(a, b) {
   a$waiting <- list(probs = rbind(a$waiting$probs, b$waiting$probs), id = c(a$waiting$id, b$waiting$id),
     period = c(a$waiting$period, at[b$waiting$period]), weight = c(a$waiting$weight, b$waiting$weight))
   if (nrow(a$path) || nrow(b$path)) {
-    message("The sums and the evidence were added. The path of e-values was not: in which order the rows of the ",
-      "two monitors came is not known. It goes on from here.",
-      if (!is.null(a$process)) " The fits of \"process\" were not added either: the one that has seen more rows goes on.")
+    message("The sums and the evidence were added. The earlier path of e-values is lost, because the order of the rows of the ",
+      "two monitors is not known; a new path starts here.",
+      if (!is.null(a$process)) " Of the two fits of \"process\", the one with more rows is continued.")
   }
   a$path <- a$path[0, , drop = FALSE]
   if (length(a$period)) add_look(a, length(a$period)) else a

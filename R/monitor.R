@@ -237,7 +237,7 @@ feed_monitor <- function(monitor, probs, labels, period, weights, id) {
 }
 
 feed_late <- function(monitor, labels, id) {
-  if (is.null(id)) stop_input("id", "is missing", "Say of which rows these are the labels.")
+  if (is.null(id)) stop_input("id", "is missing", "Say which rows these labels belong to.")
   n <- length(labels)
   if (!is.atomic(id) || length(id) != n || anyNA(id) || anyDuplicated(as.character(id))) {
     stop_input("id", "must hold one value per label, all different", say_given(id))

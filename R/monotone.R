@@ -10,7 +10,7 @@ order_cost_limit <- 5
 check_monotone <- function(monotone, class_effects) {
   if (!check_flag(monotone, "monotone")) return(class_effects)
   if (class_effects == "matrix") {
-    stop_input("class_effects", "is \"matrix\", but no order of the classes survives such effects",
+    stop_input("class_effects", "is \"matrix\", but such effects can change the order of the classes",
       "Use class_effects = \"offset\" or leave it out, or leave out monotone = TRUE.")
   }
   if (class_effects == "auto") "none" else class_effects
@@ -38,14 +38,12 @@ mono_fit <- function(fit, data) {
 
 warn_monotone <- function(order, n) {
   if (order$flat_map) {
-    warn_gpcalib("flat", paste0("The scores are against the labels: where most of them lie the ",
-      "increasing map is flat, and says little more than that the classes are equally likely. Check that ",
-      "scores and labels belong together."))
+    warn_gpcalib("flat", paste0("Higher scores do not go with the true classes, so that the increasing map is flat where most ",
+      "scores lie, and the classes become nearly equally likely. Check that scores and labels belong together."))
   } else if (order$order_cost > order_cost_limit) {
-    warn_gpcalib("order_cost", paste0("Keeping the order of the scores costs ", format(order$order_cost,
-      digits = 3), " nats of log-likelihood on the ", n, " calibration rows: there higher scores ",
-      "are not always more likely to be right. If the most likely class may change, leave out ",
-      "monotone = TRUE."))
+    warn_gpcalib("order_cost", paste0("Keeping the order of the scores lowers the log-likelihood of the ", n, " calibration rows by ",
+      format(order$order_cost, digits = 3), ": higher scores are not always more likely to be right. ",
+      "If the most likely class may change, leave out monotone = TRUE."))
   }
 }
 
@@ -69,7 +67,7 @@ mono_newdata <- function(object, data) {
 #' @noRd
 mono_probs <- function(object, at, approx, n_draws, independent, threads) {
   if (approx == "mc") {
-    if (independent) stop_input("independent", "is TRUE, but noise of its own for every class keeps no order",
+    if (independent) stop_input("independent", "is TRUE, but independent noise does not keep the order of the classes",
       "Leave it out.")
     functions <- mono_functions(object, (n_draws + 1L) %/% 2L)
     probs <- matrix(.Call(C_mono_draws, object, at, functions, FALSE, threads), nrow(at$z))

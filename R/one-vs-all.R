@@ -46,8 +46,8 @@ warn_saturated <- function(probs, threads) {
   top <- if (ncol(probs) == 2) probs[, 2] else scan_rows(probs, threads, "max")$max
   share <- mean(top == 1)
   if (share > 0.2) {
-    warn_gpcalib("saturated", paste0("In ", format(100 * share, digits = 2), " % of the rows the softmax ",
-      "rounds to 1, so that their logits cannot be told apart. Use calib_platt(), calib_temperature() ",
+    warn_gpcalib("saturated", paste0("In ", format(100 * share, digits = 2), " % of the rows the largest probability ",
+      "is rounded to 1, so that these rows cannot be distinguished. Use calib_platt(), calib_temperature() ",
       "or calib_gp(), or divide the logits by a constant."))
   }
 }
@@ -112,10 +112,8 @@ say_certain <- function(object) {
 #' @noRd
 describe_ova <- function(object, lines) {
   k <- length(object$classes)
-  fixed <- length(object$fixed)
   c(lines, if (k > 2) "one map per class, against the rest; each row is then divided by its sum",
-    if (fixed) paste0(fixed, if (fixed == 1) " class has" else " classes have",
-      " a constant probability, because no calibration row (or every one) is of ", if (fixed == 1) "it" else "them"))
+    if (length(object$fixed)) say_absent(object, "it gets a constant probability", "they get constant probabilities"))
 }
 
 #' "12 steps", or "from 3 to 20 steps per class"

@@ -117,7 +117,7 @@ latent_plan <- function(fits, compare, range) {
     }
     if (identical(unname(scales[1]), "log")) {
       if (range[1] <= 0) {
-        stop_input("range", "must be positive: the map of mean = \"log\" is one of probabilities")
+        stop_input("range", "must be positive: the map of mean = \"log\" is defined for probabilities")
       }
       range <- log(range)
     }

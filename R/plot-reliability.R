@@ -181,7 +181,7 @@ diagram_plan <- function(tables, histogram, classes, rarest) {
   type <- attr(tables[[1]], "type")
   method <- attr(tables[[1]], "method")
   if (is.null(type) || is.null(method)) {
-    stop_input("object", "has lost what it is a table of",
+    stop_input("object", "has lost the attributes of a reliability table",
       "Draw what reliability_table() returns, or rows of it taken out by `[`.")
   }
   by_class <- type %in% c("classwise", "top_label")

@@ -100,7 +100,7 @@ predict.calib_gp <- function(object, newdata,
   if (!given[["vary_slope"]] && !is.null(object$effects)) vary_slope <- TRUE
   independent <- check_flag(independent, "independent")
   if (independent && !identical(object$class_effects, "none")) {
-    stop_input("independent", "is TRUE, but the fit has effects of the classes, which the paper's model has not",
+    stop_input("independent", "is TRUE, but the fit has class effects, which the model of the paper does not have",
       "Fit with class_effects = \"none\" to compare with the paper.")
   }
   level <- check_number(level, "level", 0.001, 0.9999)

@@ -138,7 +138,7 @@ estimate_prior <- function(object, newdata, tol = 1e-9, max_iter = 10000, ...) {
   absent <- from <= 0
   if (any(absent)) {
     warn_gpcalib("absent", paste0("No calibration row is of class ", say_values(object$classes[absent]),
-      ": nothing can be said of its frequency, which is left at 0."))
+      ": its frequency cannot be estimated and is set to 0."))
   }
   fit <- .Call(C_prior_em, probs, from, tol, max_iter)
   if (fit$status == "not_finite") {
@@ -195,7 +195,7 @@ print.prior_estimate <- function(x, digits = 3, ...) {
   print(round(table, digits))
   if (!is.null(error) && any(is.finite(apart))) {
     most <- which.max(abs(apart))
-    cat("Farthest from the calibration rows: ", names(x)[most], ", by ", formatC(abs(apart[most]), digits = 1, format = "f"), " standard errors",
+    cat("Largest difference from the calibration rows: ", names(x)[most], ", "  , formatC(abs(apart[most]), digits = 1, format = "f"), " standard errors",
       if (length(x) > 9) paste(", the most of", length(x), "classes"), if (abs(apart[most]) < 2) " (no clear shift)", "\n", sep = "")
   }
   invisible(x)

@@ -188,11 +188,11 @@ print.calib_query <- function(x, ...) {
   count <- table(x$reason)
   told <- sum(x$information, na.rm = TRUE)
   for (name in names(count)) {
-    cat("  ", count[[name]], switch(name, information = paste0(" for their information, ", format(told, digits = 3),
-      " nats in all"), entropy = " for the entropy of their prediction", random = " drawn at random"), "\n", sep = "")
+    cat("  ", count[[name]], switch(name, information = paste0(" for their information about the map, together ", format(told, digits = 3),
+      " in units of the log loss"), entropy = " for the entropy of their prediction", random = " drawn at random"), "\n", sep = "")
   }
   if (anyNA(x$weight)) {
-    cat("  no weights: estimates from these rows are not those of the pool\n")
+    cat("  no weights: estimates from these rows are not valid for the pool\n")
   } else if (length(unique(x$weight)) > 1) {
     cat("  weights for estimates: ", paste(format(range(x$weight), digits = 3), collapse = " to "), "\n", sep = "")
   }

@@ -280,5 +280,5 @@ curve_codes <- function(forecast, how) {
   switch(how$type, event = how$spec$event,
     classwise = if (is.null(how$kept)) seq_along(forecast$classes) else how$kept,
     stop_input("method", paste0("can be \"", how$method, "\" only for type \"event\" or \"classwise\""),
-      "Other types compare within predictions, not the probability of a class."))
+      "The other types refer to the predicted class, not to the probability of one class."))
 }

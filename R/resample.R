@@ -66,8 +66,8 @@ few_clusters <- 10L
 #' @noRd
 warn_clusters <- function(clusters) {
   if (!is.null(clusters) && clusters$count < few_clusters) {
-    warn_gpcalib("few", paste0("`groups` has ", clusters$count, " groups only: intervals and p-values from ",
-      "fewer than ", few_clusters, " are too small as a rule."))
+    warn_gpcalib("few", paste0("`groups` has ", clusters$count, " groups only: with fewer than ", few_clusters,
+      ", intervals are usually too short and p-values too small."))
   }
 }
 
@@ -139,8 +139,8 @@ add_bootstrap <- function(table, forecast, level, replicates, seed, chunk = NULL
 warn_few <- function(skipped, rare) {
   if (!length(skipped)) return()
   warn_gpcalib("few", paste0("No interval for ", paste(skipped, collapse = ", "), ": ", rare[1],
-    " rows are predicted wrong and ", rare[2], " right. About ", few_errors, " of each are needed for ",
-    "losses and the gap, and ", few_rows, " wrong (right) ones for over- (under-) confidence."))
+    " rows are classified wrongly and ", rare[2], " correctly. At least ", few_errors, " of each are needed for ",
+    "losses and the gap, ", few_rows, " wrong rows for overconfidence and ", few_rows, " correct ones for underconfidence."))
 }
 
 #' Wilson's interval with the number of rows that the weights, or groups, amount to

@@ -67,7 +67,7 @@ smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
   fit <- .Call(C_smooth_fit, knots, as.double(cells$x), as.double(cells$w), as.double(cells$h))
   if (is.null(fit$beta)) {
     if (length(p) > few_for_curve) stop_input("probs", "are too close together for a smooth curve", "Use method = \"isotonic\".")
-    warn_gpcalib("few", paste0("A smooth curve cannot be fitted to these ", length(p), " rows: their mean takes its place."))
+    warn_gpcalib("few", paste0("A smooth curve cannot be fitted to these ", length(p), " rows; their mean is used instead."))
     return(constant(range(values)))
   }
   cov <- fit$spread

@@ -74,7 +74,7 @@ check_lazy_scores <- function(object, d, tbl, single) {
     " AS bad FROM ", lazy_from(tbl)))
   if (found$n == 0) return()
   if (found$odd > 0) {
-    stop_input("newdata", paste0("has NULL, or what is no number, in the score columns (", say_values(single$columns), ") of ", found$odd,
+    stop_input("newdata", paste0("has NULL or values that are not numbers in the score columns (", say_values(single$columns), ") of ", found$odd,
       " of ", found$n, " rows"), "Name other columns by `columns`, filter these rows out, or pass check = FALSE, which gives them NULL.")
   }
   if (found$bad > 0) {

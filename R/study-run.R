@@ -313,8 +313,8 @@ warn_failed <- function(study) {
 warn_undefined <- function(study) {
   none <- is.na(study$value) & is.na(study$error)
   if (!any(none)) return()
-  warn_gpcalib("undefined", paste0("Not a number: ", sum(none), " of the ", nrow(study), " values (",
-    say_values(levels(droplevels(study$metric[none]))), "). Means over these values are undefined."))
+  warn_gpcalib("undefined", paste0(sum(none), " of the ", nrow(study), " values are undefined (NaN; ",
+    say_values(levels(droplevels(study$metric[none]))), "), and so are means over them."))
 }
 
 #' Rows keep what belongs to the study; without its columns it is a plain data frame

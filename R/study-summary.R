@@ -210,16 +210,16 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
   say_study(x)
   kind <- switch(attr(x, "std_error"), corrected = "corrected for overlapping splits",
     splits = "over splits of these rows", "for new test rows from the same population")
-  cat("Differences are to \"", attr(x, "reference"), "\"; standard errors ", kind, "\n", sep = "")
+  cat("difference: method minus \"", attr(x, "reference"), "\"; s.e.: standard error ", kind, "\n", sep = "")
   number <- function(v) ifelse(is.na(v) & !is.nan(v) | is.nan(v) & !is.na(x$mean) & is.infinite(x$mean), "",
     formatC(v, digits = digits, format = "f"))
   shown <- data.frame(
     method = paste0(x$method, ifelse(x$best, " *", "")),
     mean = ifelse(x$infinite > 0, say_infinite(x), number(x$mean)), sd = number(x$sd),
-    s.e. = number(x$std.error),
+    `s.e. mean` = number(x$std.error),
     difference = ifelse(is.na(x$difference), "", formatC(x$difference, digits = digits, format = "f",
       flag = "+")),
-    `s.e. ` = number(x$diff.error), fit = say_seconds(x$fit_time),
+    `s.e. diff.` = ifelse(is.infinite(x$difference), "", number(x$diff.error)), fit = say_seconds(x$fit_time),
     predict = say_seconds(x$predict_time), check.names = FALSE
   )
   if (any(x$failed > 0)) shown$failed <- ifelse(x$failed > 0, x$failed, "")

@@ -241,6 +241,6 @@ warn_unweighted <- function(methods, metrics) {
   )
   if (length(without)) {
     warn_gpcalib("weights", paste0("`weights` are not used by ",
-      say_values(vapply(without, `[[`, "", "name"), 10), ", which take no such argument."))
+      say_values(vapply(without, `[[`, "", "name"), 10), ", which have no such argument."))
   }
 }

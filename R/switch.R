@@ -74,12 +74,13 @@ calib_switch <- function(fit, scores, threshold = 0.01, ..., threads = 1) {
 #' @export
 print.calib_switch <- function(x, ...) {
   say <- function(value) format(value, digits = 2)
-  cat("<calib_switch> next labels to: ", x$decision, "\n", sep = "")
-  cat("  more labels can gain ", say(x$gain), " nats of log loss, threshold ", say(x$threshold), "\n", sep = "")
+  cat("<calib_switch> use the next labels for ", x$decision, "\n", sep = "")
+  cat("  further calibration labels can lower the expected log loss by at most ", say(x$gain), " (threshold ", say(x$threshold), ")\n",
+    sep = "")
   if (is.finite(x$labels_needed) && x$labels_needed > 0) {
-    cat("  about ", format(x$labels_needed, big.mark = ","), " random labels more would reach it\n", sep = "")
+    cat("  the threshold would be reached after about ", format(x$labels_needed, big.mark = ","), " further random labels\n", sep = "")
   }
-  cat("  fitted to ", format(x$labels, big.mark = ",", digits = 6), " labels, asked for ", say_count(x$pool, "row"),
-    "; the most a single one tells: ", say(x$best), "\n", sep = "")
+  cat("  fit of ", format(x$labels, big.mark = ",", digits = 6), " labelled rows; average over a pool of ",
+    format(x$pool, big.mark = ","), if (x$pool == 1) " row" else " rows", "; the most informative row: ", say(x$best), "\n", sep = "")
   invisible(x)
 }

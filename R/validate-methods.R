@@ -80,7 +80,7 @@ validation_outside <- function(x) {
 #' @noRd
 say_recalibrate <- function(several) {
   paste0("If the probabilities have not been calibrated on rows of this population, ", shifting_methods(if (several) 3 else 2, "or"),
-    " can correct that; if they have, more rows may.")
+    " can correct that; if they have, more calibration rows may help.")
 }
 
 #' Two digits, more where these would say 1

@@ -96,7 +96,7 @@ warn_temperature <- function(fit) {
       "set to 1."))
   } else if (fit$status == "not_converged") {
     warn_gpcalib("not_converged", paste0("The temperature did not converge in ", fit$passes,
-      " passes over the data; increase `max_iter`."))
+      if (fit$passes == 1) " pass" else " passes", " over the data; increase `max_iter`."))
   } else if (fit$status == "not_finite") {
     stop_input("scores", "are too large or too small for the log loss to be computed",
       "Rescale them.")

@@ -145,7 +145,8 @@ warn_linear <- function(fit, line) {
     warn_gpcalib("flat", "The scores within each row are all equal: only the frequencies of the classes can be learned.")
   }
   if (fit$status == "not_converged") {
-    warn_gpcalib("not_converged", paste0("The fit did not converge in ", fit$passes, " passes over the data; increase `max_iter`."))
+    warn_gpcalib("not_converged", paste0("The fit did not converge in ", fit$passes,
+      if (fit$passes == 1) " pass" else " passes", " over the data; increase `max_iter`."))
   }
 }
 

@@ -273,7 +273,7 @@ test_that("few wrong rows give no interval, and eps bounds the loss", {
   y <- rep(1, 90)
   y[c(1, 5, 9, 33, 50)] <- 0
   y <- factor(y, levels = 0:1)
-  expect_warning(out <- calib_metrics(p, y, conf_level = .95, replicates = 50), "5 rows are predicted wrong",
+  expect_warning(out <- calib_metrics(p, y, conf_level = .95, replicates = 50), "5 rows are classified wrongly",
     class = "gpcalib_warning_few")
   low <- stats::setNames(out$conf.low, out$measure)
   expect_true(all(is.na(low[c("overconfidence", "log_loss", "brier_score", "confidence_gap")])))

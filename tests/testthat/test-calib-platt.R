@@ -142,7 +142,7 @@ test_that("logits that the softmax cannot tell apart are named", {
   s <- rnorm(300, 0, 100)
   y <- runif(300) < stats::plogis((s - 80) / 15)
   for (method in list(calib_isotonic, calib_beta, calib_bbq, calib_histogram)) {
-    expect_warning(method(s, y, input = "logits"), "rounds to 1", class = "gpcalib_warning_saturated")
+    expect_warning(method(s, y, input = "logits"), "is rounded to 1", class = "gpcalib_warning_saturated")
   }
   expect_silent(calib_platt(s, y, input = "logits"))
 })

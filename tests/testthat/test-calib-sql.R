@@ -96,7 +96,7 @@ test_that("NULL, text and what is no probability are errors, or NULL", {
   expect_error(augment(fit, dplyr::tbl(con, "rows")), "not probabilities in 2 of 300", class = "gpcalib_error_input")
   DBI::dbExecute(con, "CREATE TABLE words (c1 REAL, c2 REAL, c3)")
   DBI::dbExecute(con, "INSERT INTO words VALUES (0.2, 0.3, 'half')")
-  expect_error(augment(fit, dplyr::tbl(con, "words")), "no number", class = "gpcalib_error_input")
+  expect_error(augment(fit, dplyr::tbl(con, "words")), "not numbers", class = "gpcalib_error_input")
   # rows are clamped and rescaled as predict() does it
   off <- rbind(c(.2002, .3, .5), c(-1e-4, .4, .6), c(.1, .2, .7))
   colnames(off) <- colnames(d$x)

@@ -51,7 +51,7 @@ test_that("a newer format is refused by name, an unknown one as damage", {
   for (format in list(NULL, NA, "1", 0L, 1.5, 1:2)) {
     fit <- fits$none
     fit["format"] <- list(format)
-    expect_error(predict(fit, data3$z), "of which format", class = "gpcalib_error_object")
+    expect_error(predict(fit, data3$z), "no format number", class = "gpcalib_error_object")
   }
 })
 
@@ -123,8 +123,8 @@ test_that("damage of the whole object is named", {
   expect_object(structure(1:3, class = whole), "is no list")
   expect_object(structure(list(), class = whole), "without a name")
   expect_object(structure(c(unclass(fit), list(n = 3L)), class = whole), "a name twice")
-  expect_object(structure(unclass(fit), class = c("calib_new", "calibrator")), "no method known")
-  expect_object(structure(replace(unclass(fit), "method", "platt"), class = whole), "no method known")
+  expect_object(structure(unclass(fit), class = c("calib_new", "calibrator")), "unknown method")
+  expect_object(structure(replace(unclass(fit), "method", "platt"), class = whole), "unknown method")
   expect_object(replace(fit, "classes", list(c("a", "a", "b"))), "not distinct")
   expect_object(replace(fit, "classes", list("a")), "fewer than two")
   expect_object(replace(fit, "q_cov", list(-fit$q_cov)), "covariance that is not positive definite")

@@ -211,10 +211,10 @@ test_that("questions print", {
   expect_match(out[2], "5 for their information")
   expect_match(out[3], "5 drawn at random")
   expect_match(out[4], "weights for estimates")
-  expect_match(utils::capture.output(print(calib_query(case$fit, case$pool, 1, "information")))[3], "not those of the pool")
+  expect_match(utils::capture.output(print(calib_query(case$fit, case$pool, 1, "information")))[3], "not valid for the pool")
   out <- utils::capture.output(print(calib_switch(case$fit, case$pool, 1e-3)))
-  expect_match(out[1], "next labels to: calibration")
-  expect_match(out[3], "random labels more")
+  expect_match(out[1], "use the next labels for calibration")
+  expect_match(out[3], "further random labels")
   expect_match(utils::capture.output(print(calib_switch(case$fit, case$pool, 50)))[1], "training")
   expect_output(print(calib_query(case$fit, case$pool, 3)["row"]), "row") # a part of one
 })

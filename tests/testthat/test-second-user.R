@@ -15,7 +15,7 @@ test_that("words of other packages get a hint", {
   expect_error(calib_metrics(list(rain$prob, rain$prob), rain$rain), "one forecast at a time", class = "gpcalib_error_input")
   expect_error(calib_monitor(rain$prob, rain$rain, time = rain$time), "given by `period`", class = "gpcalib_error_input")
   patients <- data.frame(age = c(40, 50), size = c(170, 180), weight = c(60, 70))
-  expect_error(predict(fit, patients), "scores of the classifier, not what it was given", class = "gpcalib_error_input")
+  expect_error(predict(fit, patients), "predictions of the classifier, not its predictors", class = "gpcalib_error_input")
   cal <- letters_nn$cal
   temperature <- calib_temperature(cal$scores, cal$labels)
   expect_error(plot_map(list(iso = calib_histogram(cal$scores, cal$labels), temp = temperature)), "x\\[\\[\"temp\"\\]\\].*plot_latent",

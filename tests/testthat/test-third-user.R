@@ -103,7 +103,7 @@ test_that("metrics have the names of the field in pictures, and those of users s
 })
 
 test_that("the most common warning of a study ends at a word", {
-  expect_equal(first_words("The log loss is infinite. Pass eps > 0 to bound it.", 90), "The log loss is infinite.")
+  expect_equal(first_words("The log loss is infinite. Use `eps` > 0 for a finite value.", 90), "The log loss is infinite.")
   expect_equal(first_words("one two three four", 12), "one two ...")
 })
 

@@ -158,6 +158,12 @@ legend_names <- function(names, base_size, tail = "") {
 # Words -----------------------------------------------------------------------------------
 
 say_plain <- function(x) format(x, drop0trailing = TRUE, trim = TRUE)
+#' The same without powers of ten, which are hard to compare, down to a hundred-thousandth
+#' @noRd
+say_decimal <- function(x) {
+  if (!any(abs(x) >= 1e-5, na.rm = TRUE)) return(say_plain(x))
+  format(x, drop0trailing = TRUE, trim = TRUE, scientific = FALSE)
+}
 say_three <- function(x) formatC(x, digits = 3, format = "f")
 say_percent <- function(x) paste0(say_plain(signif(100 * x, 3)), "%")
 say_level <- function(level) paste0(format(100 * level), "%")

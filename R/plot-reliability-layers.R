@@ -124,8 +124,9 @@ diagram_facets <- function(plan, base_size) {
     square_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free",
       switch = "y", labeller = ggplot2::labeller(.cols = labeller))
   } else if (plan$both) {
-    # Titles at the right run along the panels' height, of which there is less.
-    side <- ggplot2::as_labeller(function(x) shorten(x, max(5, floor((if (base_size < 8) 24 else 36) / (if (plan$across) plan$panels else length(plan$tables))))))
+    # Titles at the right run along the panels' height, of which there is less: two lines before they are shortened.
+    tall <- max(5, floor((if (base_size < 8) 24 else 36) / (if (plan$across) plan$panels else length(plan$tables))))
+    side <- ggplot2::as_labeller(function(x) wrap_title(x, tall, 2))
     own <- vars(.data$forecast)
     facet_grid(rows = if (plan$across) by else own, cols = if (plan$across) own else by,
       labeller = ggplot2::labeller(.cols = labeller, .rows = side))

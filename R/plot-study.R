@@ -62,7 +62,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     study_facets(means_all, base_size) +
     # Words at the right edge need room, of which narrow panels have less. Panels without a value have no axis.
     scale_x_continuous(breaks = function(x) if (diff(x) > 0 && max(abs(x)) < nothing) numeric() else pretty(x, 3),
-      guide = ggplot2::guide_axis(check.overlap = TRUE), expand = ggplot2::expansion(mult = c(0.05,
+      labels = say_decimal, guide = ggplot2::guide_axis(check.overlap = TRUE), expand = ggplot2::expansion(mult = c(0.05,
         if (any(nzchar(study_marks(means_all)))) min(0.7, 0.15 * study_panel_columns(means_all)) else 0.05))) +
     # Methods without a single value keep their place.
     ggplot2::scale_y_discrete(limits = rev(methods), labels = function(x) shorten(x, longest),

@@ -265,6 +265,16 @@ test_that("titles of panels are put on lines before they are shortened", {
   expect_equal(unname(wrap_title("Unbreakablelongword", 9)), "Unb...ord")
 })
 
+test_that("titles at the side have two lines before they are shortened", {
+  set.seed(4)
+  p <- matrix(rgamma(3 * 60, 1), 60)
+  p <- p / rowSums(p)
+  y <- factor(rep(letters[1:3], 20))
+  plot <- plot_reliability(list("Temperature scaling" = p, "Gaussian process" = p, Raw = p), y, type = "classwise", base_size = 11)
+  labels <- plot$facet$params$labeller(data.frame(forecast = c("Temperature scaling", "Gaussian process")) |> structure(type = "rows", facet = "grid"))
+  expect_equal(unname(unlist(labels)), c("Temperature\nscaling", "Gaussian\nprocess"))
+})
+
 test_that("smooth curves draw the classes with the most, or the fewest, true rows, in that order", {
   set.seed(3)
   p <- matrix(rgamma(5 * 400, 0.5), 400)

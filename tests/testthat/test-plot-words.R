@@ -57,3 +57,12 @@ test_that("a word longer than the picture has a line of its own", {
   expect_equal(wrap_to(paste("a b", long, "c"), 2, style), paste("a b", long, "c", sep = "\n"))
   expect_equal(wrap_to("one", 2, style), "one")
 })
+
+test_that("axes of studies have decimals, not powers of ten", {
+  expect_identical(say_decimal(c(-5e-4, 0, 5e-4)), c("-0.0005", "0", "0.0005"))
+  expect_identical(say_decimal(c(NA, 0.25, 0.3)), c("NA", "0.25", "0.3"))
+  expect_identical(say_decimal(c(-1e-7, 1e-7)), c("-1e-07", "1e-07"))
+  set.seed(1)
+  study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature"), n_cal = 300, splits = 2, metrics = "class_accuracy")
+  expect_identical(autoplot(study)$scales$get_scales("x")$labels, say_decimal)
+})

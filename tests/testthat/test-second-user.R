@@ -43,7 +43,7 @@ test_that("print() says what an update leaves unknown, and scores outside get a 
   expect_output(print(more), "no longer known")
   expect_no_match(capture.output(print(few)), "no longer known")
   gp <- suppressWarnings(calib_gp(runif(200, 0.4, 0.6), rep(0:1, 100)))
-  expect_warning(predict(gp, c(0, 0.5, 1)), "exactly 0 or 1.*Calibrate with rows", class = "gpcalib_warning_extrapolation")
+  expect_warning(predict(gp, c(0, 0.5, 1)), "exactly 0 or 1.*calibrate with rows that cover this range", class = "gpcalib_warning_extrapolation")
 })
 
 test_that("a study explains its infinities, its warnings and few rows", {

@@ -382,7 +382,7 @@ test_that("a study does not keep the data", {
 test_that("values that are not numbers are told", {
   odd <- function(probs, labels) if (mean(probs) > 2) 1 else NaN
   expect_warning(study <- calib_study(rain_nyc$prob[1:300], rain_nyc$rain[1:300], "none", splits = 2,
-    metrics = list("brier_score", odd = odd)), "2 of the 4 values \\(\"odd\"\\)",
+    metrics = list("brier_score", odd = odd)), "2 of the 4 values are undefined \\(NaN; \"odd\"\\)",
     class = "gpcalib_warning_undefined")
   expect_true(all(is.nan(study$value[study$metric == "odd"])))
   expect_true(all(is.na(study$error)))

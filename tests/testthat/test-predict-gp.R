@@ -374,7 +374,7 @@ test_that("arguments complain where they do not apply", {
   plain <- shared_gp(rain_nyc$prob[1:300], rain_nyc$rain[1:300])
   expect_equal(dim(predict(plain, 0.4, approx = "mc", n_draws = 10, independent = TRUE)), c(1, 2))
   expect_identical(fit$class_effects, "matrix")
-  expect_error(predict(fit, 0.4, approx = "mc", independent = TRUE), "effects of the classes",
+  expect_error(predict(fit, 0.4, approx = "mc", independent = TRUE), "the fit has class effects",
     class = "gpcalib_error_input")
   expect_equal(dim(predict(fit, 0.4, type = "draws", n_draws = 10, vary_slope = TRUE)), c(1, 2, 10))
   expect_equal(dim(predict(fit, 0.4, type = "interval", level = 0.5, vary_slope = FALSE)), c(1, 2, 3))

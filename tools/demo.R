@@ -40,10 +40,10 @@ say_seen <- function(probs, y, name) {
     happened <- mean(y == colnames(probs$none)[2])
     more <- claimed[["temperature"]] > claimed[["none"]]
     say("What you see: the mean forecast of rain is ", percent(claimed[["none"]]), ", and it rains in ", percent(happened), " of the cases. ",
-      "Temperature scaling treats rain and dry alike, and forecasts ", percent(claimed[["temperature"]]), if (more) ", more than before", ". ",
-      "calib_gp() forecasts ", percent(claimed[["gp"]]), ", because it found that the two classes are wrong in different ways. In ", name,
-      "-reliability.png its points lie along the diagonal. In ", name, "-map.png its map lies below one half where the forecast says one half; ",
-      "without effects of the classes (GP, shared map) it cannot.")
+      "Temperature scaling treats rain and dry alike; its mean forecast is ", percent(claimed[["temperature"]]), if (more) ", more than before", ". ",
+      "That of calib_gp() is ", percent(claimed[["gp"]]), ", because it can shift the probability of rain. In ", name,
+      "-reliability.png its points lie along the diagonal. In ", name, "-map.png its map lies below one half at a forecast of one half; ",
+      "without class effects (GP, shared map) it stays at one half.")
   } else {
     claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)
     right <- vapply(probs, class_accuracy, 0, y)
@@ -101,8 +101,8 @@ print(table)
 cat("\nover: mean confidence when wrong; under: mean doubt when right. ECE and MCE with 15 bins:\n")
 cat("letters: confidence in the most likely letter; rain: the probability of rain.\n")
 if (any(is.infinite(table$log_loss))) {
-  cat("An infinite log loss: what happened had a probability of exactly 0. Bins without a mistake, and\n")
-  cat("the ends of isotonic maps, give it; so do some forecasts of rain themselves.\n")
+  cat("The log loss is infinite where a true class had a probability of exactly 0. Histogram binning and\n")
+  cat("isotonic calibration can give such probabilities, and some of the rain forecasts are exactly 0 or 1.\n")
 }
 cat("\nReliability diagrams, latent maps and a calibration map:\n")
 cat(paste0("  ", pictures, "\n"), sep = "")

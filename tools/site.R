@@ -69,4 +69,5 @@ unlink(file.path(to, c("search.json", "pkgdown.js")))
 for (w in unique(warned)) cat("* docs: warning: ", w, "\n", sep = "")
 cat("* docs: ", length(pages), " pages, ", length(unique(warned)), " warnings: ", sub(paste0(getwd(), "/"), "",
   file.path(to, "index.html"), fixed = TRUE), "\n", sep = "")
-quit(status = length(warned) > 0)
+# An example that needs a package that is not installed here is left out, which is no fault of the pages.
+quit(status = any(!grepl("@examplesIf condition", warned, fixed = TRUE)))

@@ -20,7 +20,7 @@ test_that("effects that are asked for do not end far below the bound that can be
     d$z[, 1] <- d$z[, 1] + 6 * (d$y == 2) * rexp(150) + 3
     d
   }
-  bound <- function(d) quiet_gp(d$z, d$y, class_effects = "matrix", integrate = FALSE)$elbo
+  bound <- function(d) free_fit(d$z, d$y, class_effects = "matrix", integrate = FALSE)$elbo # falls, as rising maps have lower bounds
   near <- with_seed(9, {
     sample(3:7, 1)
     sample(2, 1)

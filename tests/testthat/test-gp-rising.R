@@ -7,20 +7,6 @@ few_rows <- function(seed, n = 60) {
   list(p = plogis(d), y = c(rbinom(n - 1, 1, plogis(d[-n])), 0))
 }
 
-# A fit without the rule, as if a falling map were as good as any.
-free_fit <- function(...) {
-  space <- asNamespace("gpcalib")
-  set <- function(value) {
-    unlockBinding("falls_worth", space)
-    assign("falls_worth", value, space)
-    lockBinding("falls_worth", space)
-  }
-  worth <- space$falls_worth
-  on.exit(set(worth))
-  set(-Inf)
-  suppressWarnings(calib_gp(...))
-}
-
 fall_of <- function(fit, p) {
   grid <- plogis(seq(qlogis(min(p)), qlogis(max(p)), length.out = 300))
   value <- predict(fit, grid)[, 2]

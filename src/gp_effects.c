@@ -42,6 +42,11 @@ static void set_box(gpc_effects_fitting *f, const gpc_ruler *ruler) {
 static void set_mixed(gpc_effects_fitting *f) {
   const size_t g = f->joint.nodes->g, e = f->joint.e;
   const size_t size[3] = {g * g, g * e, e * e};
+  if (!f->mixed.hee) { /* most fits do without */
+    f->mixed.hcc = gpc_get_doubles(f->joint.memory, size[0]);
+    f->mixed.hce = gpc_get_doubles(f->joint.memory, size[1]);
+    f->mixed.hee = gpc_get_doubles(f->joint.memory, size[2]);
+  }
   const double *here[3] = {f->pass.hcc, f->pass.hce, f->pass.hee};
   const double *other[3] = {f->other.hcc, f->other.hce, f->other.hee};
   double *to[3] = {f->mixed.hcc, f->mixed.hce, f->mixed.hee};
@@ -153,6 +158,38 @@ static void refuse(gpc_effects_fitting *f) {
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
 }
 
+/* A pass at f->there, where the surrogate promises so much: the step is taken, or taken
+ * back. 1: the fit ends here. */
+static int try_step(gpc_effects_fitting *f, int step, int forced, double promise,
+                    int *refused, gpc_effects_result *result) {
+  const double tol = f->settings->tol;
+  const gpc_status status = gpc_joint_visit(&f->joint, &f->there, &f->next);
+  const double gain = status == GPC_OK ? f->there.elbo - f->here.elbo : -INFINITY;
+  result->passes++;
+  f->stale = 1;
+  if (forced && fabs(promise) < LITTLE && fabs(gain - promise) < FORETOLD) {
+    f->here = f->there; /* there is no more to be had */
+    f->stale = 0;
+    f->pass = f->next;
+    result->converged = 1;
+    return 1;
+  }
+  /* a forced step may go down, but about as far as it said, if shorter ones can */
+  const int expected = gain > promise - LITTLE || *refused >= MOST_REFUSED / 2;
+  if (status == GPC_OK && (gain > 0.0 || (forced && expected))) {
+    *refused = 0;
+    /* with a scaled H the promise may be too small: that says nothing of trust */
+    accept(f, forced ? 1.0 : promise <= 0.0 ? 0.5 : gain / promise, step);
+    result->converged = !forced && promise < tol && gain < 0.1 * tol;
+    return result->converged;
+  }
+  result->converged = !forced && promise < 10.0 * tol; /* no more than rounding is left */
+  if (result->converged || ++*refused > MOST_REFUSED)
+    return 1;
+  refuse(f);
+  return 0;
+}
+
 gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
                            const gpc_gp_range *range,
                            const gpc_effects_settings *settings,
@@ -176,7 +213,7 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     }
     result->promise = promise;
     if (step == 0 && promise < settings->worthless)
-      return gpc_effects_finish(&f, visitor, range, result);
+      break;
     /* effects that are to be there whatever they promise, or that promise little */
     const int forced = !f.here.has_effects && (settings->worthless == -INFINITY ||
                                                (step == 0 && promise < LITTLE));
@@ -184,38 +221,8 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
       result->converged = 1;
       break;
     }
-    status = gpc_joint_visit(&f.joint, &f.there, &f.next);
-    result->passes++;
-    f.stale = 1;
-    if (forced && fabs(promise) < LITTLE && status == GPC_OK &&
-        fabs(f.there.elbo - f.here.elbo - promise) < FORETOLD) {
-      f.here = f.there; /* there is no more to be had */
-      f.stale = 0;
-      f.pass = f.next;
-      result->converged = 1;
+    if (try_step(&f, step, forced, promise, &refused, result))
       break;
-    }
-    const double gain = status == GPC_OK ? f.there.elbo - f.here.elbo : -INFINITY;
-    /* a forced step may go down, but about as far as it said, if shorter ones can */
-    const int expected = gain > promise - LITTLE || refused >= MOST_REFUSED / 2;
-    if (status == GPC_OK && (gain > 0.0 || (forced && expected))) {
-      refused = 0;
-      /* with a scaled H the promise may be too small: that says nothing of trust */
-      accept(&f, forced ? 1.0 : promise <= 0.0 ? 0.5 : gain / promise, step);
-      if (!forced && promise < settings->tol && gain < 0.1 * settings->tol) {
-        result->converged = 1;
-        break;
-      }
-    } else {
-      if (!forced &&
-          promise < 10.0 * settings->tol) { /* no more to be had than rounding */
-        result->converged = 1;
-        break;
-      }
-      if (++refused > MOST_REFUSED)
-        break;
-      refuse(&f);
-    }
   }
   return gpc_effects_finish(&f, visitor, range, result);
 }

@@ -12,14 +12,16 @@
 /* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
 static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
   const gpc_effects_settings *s = f->settings;
-  const gpc_joint_average_settings how = {.s2_free = s->s2_free,
-                                          .l_free = s->l_free,
-                                          .width = s->width,
-                                          .l_low = s->l_low,
-                                          .l_high = s->l_high,
-                                          .slope = s->slope,
-                                          .poll = s->poll,
-                                          .poll_data = s->poll_data};
+  const gpc_joint_average_settings how = {
+      .s2_free = s->s2_free,
+      .l_free = s->l_free,
+      .width = s->width,
+      .l_low = s->l_low,
+      .l_high = s->l_high,
+      .slope = s->slope,
+      .room = {f->next.hee, f->other.hee, f->there.cov},
+      .poll = s->poll,
+      .poll_data = s->poll_data};
   if (!s->integrate || (!s->s2_free && !s->l_free) || f->joint.e > MOST_AVERAGED)
     return;
   gpc_joint fine = f->joint;

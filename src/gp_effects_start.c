@@ -92,13 +92,9 @@ static void begin(const gpc_visit *from, gpc_effects_fitting *f) {
   const gpc_memory *memory = joint->memory;
   gpc_joint_point_get(joint, &f->here);
   gpc_joint_point_get(joint, &f->there);
-  gpc_joint_pass_get(joint, &f->pass);
-  gpc_joint_pass_get(joint, &f->next);
-  gpc_joint_pass_get(joint, &f->other);
-  const size_t g = joint->nodes->g, e = joint->e;
-  f->mixed.hcc = gpc_get_doubles(memory, g * g);
-  f->mixed.hce = gpc_get_doubles(memory, g * e);
-  f->mixed.hee = gpc_get_doubles(memory, e * e);
+  gpc_joint_pass_get(joint, NULL, &f->pass);
+  gpc_joint_pass_get(joint, NULL, &f->next);
+  gpc_joint_pass_get(joint, NULL, &f->other);
   f->pass.pi = f->next.pi = gpc_get_doubles(memory, joint->data->n * joint->data->k);
   first_softmax(joint->data, from->at.slope, f->pass.pi);
   gpc_params_copy(&from->at, &f->here.at);

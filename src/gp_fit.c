@@ -296,10 +296,30 @@ static size_t first_inducing(const gpc_fit_settings *s) {
   return m;
 }
 
+/* The data prepared, with the best floor, and where the fit begins; *line may be laid. */
+static gpc_status begin_fit(gpc_fitting *f, gpc_sample *sample, laid_line **line) {
+  const gpc_fit_settings *s = f->settings;
+  if (s->floors > 1) {
+    const gpc_status status = choose_floor(f, sample, line);
+    if (status == GPC_OK) /* the last sample was that of another floor */
+      gpc_start_guess(f, sample, gpc_start_slope_free(f) ? f->at.slope : 1.0);
+    return status;
+  }
+  const gpc_status status = gpc_gp_prepare(f->data, s->floor[0], f->memory, &f->now);
+  if (status != GPC_OK)
+    return status;
+  gpc_start_seen(f);
+  gpc_start_limit_slope(f);
+  gpc_start_guess(f, sample, 0.0);
+  gpc_start_inducing(f, f->at.m, f->at.inducing);
+  if (s->begin)
+    begin_there(f);
+  return GPC_OK;
+}
+
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                       const gpc_memory *memory, gpc_poll poll, void *poll_data,
                       gpc_progress *progress, gpc_fit_result *result) {
-  const size_t m = first_inducing(settings);
   laid_line *line = NULL;
   gpc_optimiser optimiser;
   memset(result, 0, sizeof *result);
@@ -310,7 +330,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                    .poll_data = poll_data,
                    .progress = progress,
                    .result = result,
-                   .at = gpc_params_get(memory, m),
+                   .at = gpc_params_get(memory, first_inducing(settings)),
                    .guess = NAN};
   if (settings->begin) {
     f.at.hyper = settings->begin->hyper;
@@ -318,22 +338,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   }
   f.now.shift = settings->centre ? gpc_get_doubles(memory, data->n) : NULL;
   gpc_sample sample = gpc_sample_get(memory, gpc_sample_size(data->n, data->k), data->k);
-  gpc_status status;
-  if (settings->floors > 1) {
-    status = choose_floor(&f, &sample, &line);
-    if (status == GPC_OK) /* the last sample was that of another floor */
-      gpc_start_guess(&f, &sample, gpc_start_slope_free(&f) ? f.at.slope : 1.0);
-  } else {
-    status = gpc_gp_prepare(data, settings->floor[0], memory, &f.now);
-    if (status == GPC_OK) {
-      gpc_start_seen(&f);
-      gpc_start_limit_slope(&f);
-      gpc_start_guess(&f, &sample, 0.0);
-      gpc_start_inducing(&f, m, f.at.inducing);
-      if (settings->begin)
-        begin_there(&f);
-    }
-  }
+  gpc_status status = begin_fit(&f, &sample, &line);
   result->range = f.now.range;
   result->farthest = f.now.farthest;
   if (status != GPC_OK)

@@ -38,7 +38,7 @@ void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
   to->hyperprior = from->hyperprior;
 }
 
-void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass) {
+void gpc_joint_pass_get(const gpc_joint *joint, double *hee, gpc_joint_pass *pass) {
   const size_t g = joint->nodes->g, e = joint->e;
   const gpc_memory *memory = joint->memory;
   memset(pass, 0, sizeof *pass);
@@ -47,7 +47,7 @@ void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass) {
   pass->ge = gpc_get_doubles(memory, e);
   pass->hcc = gpc_get_doubles(memory, g * g);
   pass->hce = gpc_get_doubles(memory, g * e);
-  pass->hee = gpc_get_doubles(memory, e * e);
+  pass->hee = hee ? hee : gpc_get_doubles(memory, e * e);
   pass->spread = gpc_get_doubles(memory, g);
 }
 

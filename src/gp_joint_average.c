@@ -38,8 +38,8 @@ static void get_slot(looking *t, int i) {
   if (t->there[i])
     return;
   gpc_joint_mode_get(t->joint, &t->at[i]);
-  gpc_joint_pass_get(t->joint, &t->pass[i]);
-  gpc_joint_reduced_get(t->joint, &t->reduced[i]);
+  gpc_joint_pass_get(t->joint, i == 0 ? t->settings->room[0] : NULL, &t->pass[i]);
+  gpc_joint_reduced_get(t->joint, i == 0 ? t->settings->room[1] : NULL, &t->reduced[i]);
   t->pass[i].pi = t->pi;
   t->there[i] = 1;
 }
@@ -221,7 +221,7 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
     gpc_joint_point_copy(joint, best, &t.point);
   }
   const size_t m = t.joint->m;
-  t.work = gpc_get_doubles(joint->memory, joint->e * joint->e);
+  t.work = settings->room[2];
   t.before = gpc_get_doubles(joint->memory, t.joint->q + 1);
   gpc_joint_reduced_room_get(t.joint, &t.room);
   t.point.at_mode = 1;

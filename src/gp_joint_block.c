@@ -205,14 +205,12 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
     if (count == 0)
       continue;
     gpc_joint_row_weights(t, i, count, t->active + k * i);
-    if (point->at_mode) {
-      memset(t->c, 0, count * count * sizeof(double));
-    } else if (count > 1) {
+    if (count > 1 && !point->at_mode)
       gpc_joint_row_covariance(joint, t, i, count, effects, dense);
-    } else {
+    else
       t->c[0] = 0.0; /* what differs from itself? */
-    }
-    const double bound = gpc_joint_row_tilt(joint, t, row, i, count, pass->pi);
+    const double bound =
+        gpc_joint_row_tilt(joint, t, row, i, count, point->at_mode, pass->pi);
     pass->fit += w * (t->phi[label + k * i] - bound);
     if (count == 1) { /* the label's class, with all of the probability: H is 0, and the
                          diagonal that is added for the labels is not its own */

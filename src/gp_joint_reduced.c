@@ -7,9 +7,9 @@
 
 #define TOGETHER 32 /* columns of S that are made at a time */
 
-void gpc_joint_reduced_get(const gpc_joint *joint, gpc_joint_reduced *out) {
+void gpc_joint_reduced_get(const gpc_joint *joint, double *p, gpc_joint_reduced *out) {
   const size_t g = joint->nodes->g, e = joint->e;
-  out->p = gpc_get_doubles(joint->memory, e * e);
+  out->p = p ? p : gpc_get_doubles(joint->memory, e * e);
   out->f = gpc_get_doubles(joint->memory, g * e);
   out->g = gpc_get_doubles(joint->memory, g * g);
   out->tc = gpc_get_doubles(joint->memory, g);
@@ -177,6 +177,25 @@ static void solve_means(const gpc_joint_reduced *reduced, gpc_joint_reduced_room
     to->at.q_mean[i] -= to->at.slope * part[i];
 }
 
+/* m and slope of `to` at its hyperparameters, the process on the nodes, A m + mu, into
+ * room->d, and log|M|. */
+static gpc_status solve_process(const gpc_joint_reduced *reduced,
+                                gpc_joint_reduced_room *room, gpc_joint_point *to,
+                                double *logdet) {
+  const gpc_joint *joint = reduced->joint;
+  const size_t g = joint->nodes->g, m = joint->m;
+  gpc_status status = set_features(reduced, &to->at, room);
+  if (status == GPC_OK)
+    status = invert(reduced, m, 1.0, room, logdet);
+  if (status != GPC_OK)
+    return status;
+  solve_means(reduced, room, to);
+  const gpc_prior prior = gpc_params_prior(&to->at, &joint->prior);
+  gpc_gemm(0, 0, g, 1, m, 1.0, room->a, to->at.q_mean, 0.0, room->d);
+  gpc_prior_add_smooth(&prior, g, joint->nodes->z, room->d);
+  return GPC_OK;
+}
+
 gpc_status gpc_joint_reduced_value(const gpc_joint_reduced *reduced,
                                    gpc_joint_reduced_room *room, gpc_joint_point *to,
                                    double *value) {
@@ -184,15 +203,9 @@ gpc_status gpc_joint_reduced_value(const gpc_joint_reduced *reduced,
   const gpc_joint_pass *pass = reduced->pass;
   const size_t g = joint->nodes->g, m = joint->m;
   double logdet, *d = room->d, logs = 0.0;
-  gpc_status status = set_features(reduced, &to->at, room);
-  if (status == GPC_OK)
-    status = invert(reduced, m, 1.0, room, &logdet);
+  const gpc_status status = solve_process(reduced, room, to, &logdet);
   if (status != GPC_OK)
     return status;
-  solve_means(reduced, room, to);
-  const gpc_prior prior = gpc_params_prior(&to->at, &joint->prior);
-  gpc_gemm(0, 0, g, 1, m, 1.0, room->a, to->at.q_mean, 0.0, d);
-  gpc_prior_add_smooth(&prior, g, joint->nodes->z, d);
   for (size_t i = 0; i < g; i++)
     d[i] -= pass->psi[i];
   gpc_symm(g, 1, reduced->g, d, room->left);
@@ -234,18 +247,11 @@ gpc_status gpc_joint_reduced_solve(const gpc_joint_reduced *reduced, int cov,
   const gpc_joint *joint = reduced->joint;
   const gpc_joint_pass *pass = reduced->pass;
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
-  double logdet;
-  gpc_status status = set_features(reduced, &to->at, room);
-  if (status == GPC_OK)
-    status = invert(reduced, m, 1.0, room, &logdet);
+  double logdet, *d = room->d;
+  const gpc_status status = solve_process(reduced, room, to, &logdet);
   if (status != GPC_OK)
     return status;
-  solve_means(reduced, room, to);
   memcpy(to->tau, reduced->from->tau, sizeof to->tau);
-  const gpc_prior prior = gpc_params_prior(&to->at, &joint->prior);
-  double *d = room->d;
-  gpc_gemm(0, 0, g, 1, m, 1.0, room->a, to->at.q_mean, 0.0, d);
-  gpc_prior_add_smooth(&prior, g, joint->nodes->z, d);
   memcpy(to->effect, reduced->te, e * sizeof(double));
   gpc_gemm(1, 0, e, 1, g, -1.0, reduced->f, d, 1.0, to->effect);
   for (size_t i = 0; i < g; i++)

@@ -44,7 +44,8 @@ typedef struct {
                   hyperparameters are the same, log|S| apart */
 } gpc_joint_reduced_room;
 
-void gpc_joint_reduced_get(const gpc_joint *joint, gpc_joint_reduced *out);
+/* p: room for out->p, or NULL. */
+void gpc_joint_reduced_get(const gpc_joint *joint, double *p, gpc_joint_reduced *out);
 void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *room);
 
 /* The pass at `from`, with the variances of the effects of that point. work [e x e]. */

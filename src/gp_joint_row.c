@@ -1,5 +1,6 @@
 /* gp_joint_row.c: see gp_joint_row.h. */
 #include "gp_joint_row.h"
+#include "fastexp.h"
 #include "linalg.h"
 #include "simd.h"
 #include "tilt.h"
@@ -165,8 +166,21 @@ GPC_FUSED void gpc_joint_row_covariance(const gpc_joint *joint, const gpc_joint_
   }
 }
 
+/* pi := softmax(phi); returns log sum exp(phi). */
+GPC_FUSED static double softmax_row(size_t k, const double *phi, double *pi) {
+  double top = phi[0], sum = 0.0;
+  for (size_t j = 1; j < k; j++)
+    top = phi[j] > top ? phi[j] : top;
+#pragma omp simd reduction(+ : sum)
+  for (size_t j = 0; j < k; j++)
+    sum += pi[j] = gpc_exp_nonpos(phi[j] - top);
+  for (size_t j = 0; j < k; j++)
+    pi[j] /= sum;
+  return top + log(sum);
+}
+
 double gpc_joint_row_tilt(const gpc_joint *joint, const gpc_joint_block *t, size_t row,
-                          size_t i, size_t count, double *pi) {
+                          size_t i, size_t count, int certain, double *pi) {
   const size_t k = joint->data->k, n = joint->data->n;
   const int *active = t->active + k * i;
   double mass = 0.0;
@@ -176,7 +190,8 @@ double gpc_joint_row_tilt(const gpc_joint *joint, const gpc_joint_block *t, size
   }
   for (size_t a = 0; a < count; a++)
     t->pi[a] = mass > 0.0 ? t->pi[a] / mass : 1.0 / (double)count;
-  const double bound = gpc_tilt(count, t->f, t->c, t->work, t->pi);
+  const double bound = certain ? softmax_row(count, t->f, t->pi)
+                               : gpc_tilt(count, t->f, t->c, t->work, t->pi);
   if (count < k)
     for (size_t j = 0; j < k; j++)
       pi[row + n * j] = 0.0;

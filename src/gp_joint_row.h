@@ -20,9 +20,10 @@ void gpc_joint_row_covariance(const gpc_joint *joint, const gpc_joint_block *t, 
                               size_t count, int effects, int dense);
 
 /* t->pi and the bound of the row, number `row` of the data, from where the last pass left
- * pi [n x k], which is renewed. */
+ * pi [n x k], which is renewed; certain: the softmax of phi and its log sum of exp, by no
+ * covariance. */
 double gpc_joint_row_tilt(const gpc_joint *joint, const gpc_joint_block *t, size_t row,
-                          size_t i, size_t count, double *pi);
+                          size_t i, size_t count, int certain, double *pi);
 
 /* Gradients that the row adds; label: among the active classes. */
 void gpc_joint_row_gradients(const gpc_joint *joint, const gpc_joint_block *t, size_t i,

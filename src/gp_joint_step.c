@@ -19,7 +19,7 @@ gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint) {
   const size_t g = joint->nodes->g, e = joint->e, n = joint->q + 1;
   gpc_joint_stepper *t = memory->get(memory->self, sizeof *t);
   memset(t, 0, sizeof *t);
-  gpc_joint_reduced_get(joint, &t->reduced);
+  gpc_joint_reduced_get(joint, NULL, &t->reduced);
   gpc_joint_reduced_room_get(joint, &t->room);
   t->optim = gpc_get_doubles(memory, gpc_optim_work(2));
   t->means.x = gpc_get_doubles(memory, 2 * (g + e));

@@ -166,7 +166,7 @@ static void make_problem(size_t k, problem *p) {
   p->joint.e = k * p->joint.features.r;
   p->joint.q = M + p->joint.e;
   gpc_joint_point_get(&p->joint, &p->point);
-  gpc_joint_pass_get(&p->joint, &p->pass);
+  gpc_joint_pass_get(&p->joint, NULL, &p->pass);
   p->pass.pi = got(N * k);
   for (size_t i = 0; i < N * k; i++)
     p->pass.pi[i] = 1.0 / (double)k;
@@ -355,7 +355,7 @@ static void test_mode(void) {
     gpc_joint_reduced_room room;
     gpc_joint_point to, from;
     double value, best = -INFINITY;
-    gpc_joint_reduced_get(&p->joint, &reduced);
+    gpc_joint_reduced_get(&p->joint, NULL, &reduced);
     gpc_joint_reduced_room_get(&p->joint, &room);
     gpc_joint_point_get(&p->joint, &to);
     gpc_joint_point_get(&p->joint, &from);
@@ -423,7 +423,7 @@ static void test_surrogate(void) {
       gpc_joint_pass other;
       gpc_joint_point_get(&p->joint, &to);
       gpc_joint_point_copy(&p->joint, &p->point, &to);
-      gpc_joint_pass_get(&p->joint, &other);
+      gpc_joint_pass_get(&p->joint, NULL, &other);
       other.pi = p->pass.pi;
       if (hard) { /* another pass, to average with */
         to.at.slope = 1.1;
@@ -559,7 +559,7 @@ static void test_reduced(void) {
     gpc_joint_cov(&sur);
     gpc_joint_reduced reduced;
     gpc_joint_reduced_room room;
-    gpc_joint_reduced_get(&p->joint, &reduced);
+    gpc_joint_reduced_get(&p->joint, NULL, &reduced);
     gpc_joint_reduced_room_get(&p->joint, &room);
     CHECK(gpc_joint_reduce(&p->joint, &p->pass, &p->point, got(e * e), &reduced) ==
           GPC_OK);
@@ -602,7 +602,7 @@ static void test_reduced_gradient(void) {
     gpc_joint_reduced_room room;
     gpc_joint_point to;
     CHECK(gpc_joint_visit(&p->joint, &p->point, &p->pass) == GPC_OK);
-    gpc_joint_reduced_get(&p->joint, &reduced);
+    gpc_joint_reduced_get(&p->joint, NULL, &reduced);
     gpc_joint_reduced_room_get(&p->joint, &room);
     gpc_joint_point_get(&p->joint, &to);
     gpc_joint_point_copy(&p->joint, &p->point, &to);
@@ -685,7 +685,7 @@ static void test_step(void) {
       gpc_joint_pass other, mixed;
       gpc_joint_point_get(&p->joint, &to);
       gpc_joint_point_get(&p->joint, &slow);
-      gpc_joint_pass_get(&p->joint, &other);
+      gpc_joint_pass_get(&p->joint, NULL, &other);
       gpc_joint_point_copy(&p->joint, &p->point, &to);
       other.pi = p->pass.pi;
       to.at.slope = 1.1;

@@ -247,11 +247,12 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #' fit <- calib_gp(rain_nyc$prob, rain_nyc$rain, control = gp_control(trace = TRUE))
 #' @export
 gp_control <- function(tol = 1e-5, max_passes = 200, matrix_classes = 26, softmax_classes = 14,
-                       buffer = NULL, trace = FALSE) {
+                       diagonal_classes = 200, buffer = NULL, trace = FALSE) {
   list(
     tol = check_number(tol, "tol", 1e-10, 10), max_passes = check_count(max_passes, "max_passes"),
     matrix_classes = check_count(matrix_classes, "matrix_classes", 2, 100),
     softmax_classes = check_count(softmax_classes, "softmax_classes", 2, 100),
+    diagonal_classes = check_count(diagonal_classes, "diagonal_classes", 2, 2000),
     buffer = if (!is.null(buffer)) check_count(buffer, "buffer", 0, 1e6),
     trace = check_flag(trace, "trace")
   )

@@ -5,6 +5,8 @@
 # offsets of many classes with less than this in a score test, which is 0 +- 1 if they are nothing.
 effects_worthless <- -1
 offsets_worthless <- 0.5
+# and a matrix of many classes with less than these in a score test and in nats beyond offsets alone
+wide_worthless <- c(1, 0)
 
 # Up to so many classes offsets alone have a joint covariance with the process.
 joint_classes <- 26L
@@ -30,13 +32,16 @@ gp_effect_blocks <- function(data, mean, center, spec) {
       "Leave those arguments out, or use class_effects = \"none\".")
   }
   many <- classes > spec$control$matrix_classes
-  if (choice == "matrix" && many) {
-    stop_input("class_effects", paste0("is \"matrix\", but there are ", classes, " classes and its cost ",
-      "grows with a high power of their number"),
-      paste0("Use \"offset\", or allow it by control = gp_control(matrix_classes = ", classes, ")."))
+  wide <- many && gp_many(spec, classes) && classes <= spec$control$diagonal_classes
+  if (choice == "matrix" && many && !wide) {
+    stop_input("class_effects", paste0("is \"matrix\", but there are ", classes, " classes, and a matrix has a row and a ",
+      "column for each"), paste0("Use \"offset\", or allow it by control = gp_control(", if (gp_many(spec, classes)) "diagonal" else "matrix",
+      "_classes = ", classes, ")."))
   }
   matrix <- choice != "offset" && !many
-  none[] <- c(1L, matrix, matrix && classes > 2 && classes <= spec$control$softmax_classes, matrix && classes > 2)
+  none[] <- if (wide && choice != "offset") c(1L, 0L, 1L, wide_powers) else {
+    c(1L, matrix, matrix && classes > 2 && classes <= spec$control$softmax_classes, matrix && classes > 2)
+  }
   none
 }
 
@@ -50,7 +55,8 @@ gp_with_effects <- function(fit, data, blocks) {
   effects <- fit$effects
   fit["effects"] <- list(NULL)
   if (is.null(effects)) return(fit)
-  fit$passes <- fit$passes + effects$passes
+  fit$passes <- fit$passes + effects$passes + c(effects$wide$passes, 0L)[1]
+  if (isTRUE(effects$wide$kept)) return(gp_with_wide(fit, data, effects))
   if (!effects$kept) return(fit)
   if (!effects$converged) {
     fit$status <- "not_converged"
@@ -88,6 +94,23 @@ gp_with_offsets <- function(fit, data, effects) {
   fit$elbo <- fit$elbo + worth
   fit$offsets <- list(worth = worth, sd = c(offset = effects$tau),
     mean = stats::setNames(effects$mean, data$classes), var = effects$var)
+  fit
+}
+
+#' More effects of many classes (R/gp-wide.R): the process stays as it was
+#' @noRd
+gp_with_wide <- function(fit, data, effects) {
+  wide <- effects$wide
+  if (!wide$converged) fit$status <- "not_converged"
+  fit$class_effects <- "matrix"
+  worth <- wide$elbo - effects$none
+  fit$elbo <- fit$elbo + worth
+  k <- length(data$classes)
+  has <- c(TRUE, wide_powers, TRUE)
+  part <- wide_parts(k)
+  fit$offsets <- list(worth = worth, sd = stats::setNames(wide$tau, c("offset", "power", "softmax"))[has],
+    mean = stats::setNames(wide$mean[part$offset], data$classes), var = wide$var[part$offset],
+    wide = pack_wide(wide$steep, wide$mean, wide$var, wide$tau, k))
   fit
 }
 
@@ -207,6 +230,7 @@ gp_known_slope <- function(object) {
 #' a row apart: more than they ever do
 #' @noRd
 effects_reach <- function(object) {
+  if (has_wide(object)) return(wide_reach(object))
   if (!is.null(object$offsets)) {
     return(diff(range(object$offsets$mean)) + 16 * sqrt(max(object$offsets$var)))
   }
@@ -292,12 +316,15 @@ lower_diagonal <- function(size) cumsum(c(1, rev(seq_len(size))[-size]))
 many_offsets_wrong <- function(object) {
   k <- length(object$classes)
   size <- length(object$inducing) + isTRUE(object$slope_sd > 0)
-  fields <- list(worth = field("number"), sd = field("number", 1L, low = 0, high = 1e150),
+  offsets <- object$offsets
+  parts <- if ("wide" %in% names(offsets)) 2L + length(wide_power_names(offsets)) else 1L
+  fields <- list(worth = field("number"), sd = field("number", parts, low = 0, high = 1e150),
     mean = field("number", k, low = -1e6, high = 1e6), var = field("number", k, low = 0, high = 1e12),
     cross = field("number", k * size), given = field("number", k, low = 0, high = 1e12))
-  wrong <- check_parts(object$offsets, fields[if ("cross" %in% names(object$offsets)) 1:6 else 1:4])
+  wrong <- check_parts(offsets[names(offsets) != "wide"], fields[if ("cross" %in% names(offsets)) 1:6 else 1:4])
   if (length(wrong)) return(wrong)
-  cross <- object$offsets$cross
+  if (parts > 1) return(wide_wrong(offsets, k))
+  cross <- offsets$cross
   if (!is.null(cross) && !identical(dim(cross), c(k, size))) "has a part `cross` of another size"
 }
 

@@ -134,6 +134,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
     many = gp_many(spec, length(data$classes)),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
+    least_wide = if (spec$class_effects == "auto") wide_worthless else c(-Inf, -Inf),
     freeze = freeze, site = spec$site, effect_site = spec$effect_site, offset_site = spec$offset_site, begin_slope = spec$begin_slope, slope_factor = spec$slope_factor,
     begin = spec$begin,
     integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move

@@ -173,7 +173,10 @@ gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, th
     probs <- effects_result(.Call(C_effects_predict, object, at, how, threads))
     return(if (approx == "mean") probs else share_out(probs, object, at))
   }
-  gp_shift(object, .Call(C_gp_predict, object, at, how, threads)) # in place, since nobody else has them
+  probs <- .Call(C_gp_predict, object, at, how, threads)
+  # in place, since nobody else has them
+  if (has_wide(object)) return(.Call(C_wide_apply, probs, at, unpack_wide(object$offsets), approx == "delta", threads))
+  gp_shift(object, probs)
 }
 
 # a of eq. (38a): of N rows none was outside of the model; the next may be. Chosen on splits 6 to 10 of 13 classifier outputs with 200 rows,
@@ -235,8 +238,10 @@ gp_offset_draws <- function(object, functions, pairs) {
 
 #' Draws [n x k x d] of the process with the offsets drawn as well
 #' @noRd
-gp_shift_draws <- function(object, draws, functions, rows) {
+gp_shift_draws <- function(object, draws, functions, at) {
+  rows <- nrow(at$z)
   if (is.null(object$offsets)) return(draws)
+  if (has_wide(object)) return(wide_draws(object, at, draws))
   pairs <- length(draws) / (2 * rows * length(object$offsets$mean))
   .Call(C_offsets_apply, as.vector(draws), gp_offset_draws(object, functions, pairs), rows)
 }
@@ -306,7 +311,7 @@ gp_draws <- function(object, at, n_draws, vary_slope, dims, threads) {
   if (!vary_slope) object <- gp_known_slope(object)
   functions <- gp_functions(object, at, pairs, vary_slope)
   draws <- call_draws(object, at, functions, TRUE, threads)
-  draws <- gp_shift_draws(object, draws, functions, nrow(at$z))
+  draws <- gp_shift_draws(object, draws, functions, at)
   draws <- array(draws, c(dim(at$z), 2L * pairs))
   structure(draws[, , seq_len(n_draws), drop = FALSE], dimnames = c(dims, list(NULL)))
 }
@@ -322,6 +327,7 @@ gp_latent_rows <- function(object, at, threads) {
     effects_result(.Call(C_effects_latent, gp_full_effects(object), at, threads))
   }
   if (is.null(object$offsets)) return(out)
+  if (has_wide(object)) return(Map(`+`, out, wide_rows(object, at)))
   list(mean = sweep(out$mean, 2, object$offsets$mean, "+"), var = sweep(out$var, 2, object$offsets$var, "+"))
 }
 
@@ -333,12 +339,14 @@ gp_each_offsets <- function(object, at, pairs, vary_slope, threads, use) {
   n <- nrow(at$z)
   k <- ncol(at$z)
   functions <- gp_functions(object, at, pairs, vary_slope)
-  both <- gp_offset_draws(object, functions, pairs) # those of a draw are the same in all rows
+  wide <- has_wide(object)
+  # those of a draw are the same in all rows
+  both <- if (wide) matrix(stats::rnorm(k * pairs), k) else gp_offset_draws(object, functions, pairs)
   block <- max(1L, as.integer(4e6 / (2 * k * pairs)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
     part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
     draws <- call_draws(object, part, functions, TRUE, threads)
-    use(rows, .Call(C_offsets_apply, draws, both, length(rows)))
+    use(rows, if (wide) wide_shift(object, part, draws, both) else .Call(C_offsets_apply, draws, both, length(rows)))
   }
 }
 

@@ -22,7 +22,7 @@ gp_stream <- function(fit, spec, blocks, many, rows, offset_site) {
     if (!is.null(effect_site)) list(effects = c(effect_site, list(blocks = unname(blocks)))),
     if (!is.null(offset_site)) list(offsets = offset_site),
     if (!is.null(rows)) list(rows = rows), list(control = c(control$matrix_classes, control$softmax_classes,
-      if (is.null(control$buffer)) NA_integer_ else control$buffer)))
+      if (is.null(control$buffer)) NA_integer_ else control$buffer, control$diagonal_classes)))
 }
 
 slope_moves <- 2
@@ -67,7 +67,8 @@ update_spec <- function(object, data, forget) {
     inducing = if (!length(object$inducing) %in% c(16, 32, 64)) length(object$inducing), move = FALSE,
     hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
     control = if (is.null(control)) gp_control(buffer = 0) else { # of a version that kept no rows
-      gp_control(matrix_classes = control[1], softmax_classes = control[2], buffer = if (!is.na(control[3])) control[3])
+      gp_control(matrix_classes = control[1], softmax_classes = control[2], buffer = if (!is.na(control[3])) control[3],
+        diagonal_classes = if (length(control) > 3) control[4] else 2L) # of a version without
     })
   if (object$mean == "identity") spec$hyper <- spec$hyper[names(spec$hyper) != "slope"]
   spec["begin"] <- list(gp_begin(object, nrow(data$scores), forget))
@@ -206,8 +207,9 @@ stream_wrong <- function(stream, classes) {
     inducing = field("number", NULL, low = -1e150, high = 1e150), q_mean = field("number", length(stream$begin$inducing)), rows = field("number", 2L, low = 0)))) || any(stream$begin$hyper[-3] == 0) || length(stream$begin$inducing) < 2 || any(diff(stream$begin$inducing) <= 0))) {
     return("has a place to begin from that is none")
   }
-  if (length(field_wrong(stream$control, field("integer", 3L, low = 0, na = TRUE, optional = TRUE))) ||
-    anyNA(stream$control[1:2])) return("has limits that are none")
+  limits <- if (length(stream$control) == 4) 4L else 3L # older versions had three
+  if (length(field_wrong(stream$control, field("integer", limits, low = 0, na = TRUE, optional = TRUE))) ||
+    anyNA(stream$control[-3])) return("has limits that are none")
   wrong <- before_wrong(stream)
   if (length(wrong)) return(wrong)
   named <- c(length(effect_blocks), 0) + 4L

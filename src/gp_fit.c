@@ -214,6 +214,34 @@ static int joins_effects(const gpc_fitting *f) {
   return some && !s->many && (!f->now.flat || s->effect_site);
 }
 
+/* Those of many classes: offsets, and where it is asked for a matrix. */
+static void add_many(gpc_fitting *f, gpc_optimiser *o) {
+  const gpc_fit_settings *s = f->settings;
+  const gpc_offsets_settings offsets = {.site = s->offsets_site,
+                                        .variance = s->effect_variance[GPC_OFFSET],
+                                        .least_score = s->least_score,
+                                        .tol = fmax(1e-2, s->tol),
+                                        .max_passes = s->max_passes,
+                                        .poll = f->poll,
+                                        .poll_data = f->poll_data};
+  gpc_offsets_fit(o->visitor, &o->here, &offsets, &f->result->offsets);
+  if (!s->effects[GPC_SOFTMAX])
+    return;
+  const gpc_wide_settings wide = {.steep = isnan(f->guess) ? f->at.slope : f->guess,
+                                  .power = s->effects[GPC_POWER],
+                                  .variance = {s->effect_variance[GPC_OFFSET],
+                                               s->effect_variance[GPC_POWER],
+                                               s->effect_variance[GPC_SOFTMAX]},
+                                  .least_score = s->least_wide[0],
+                                  .least_worth = s->least_wide[1],
+                                  .site = s->wide_site,
+                                  .tol = fmax(5e-2, s->tol),
+                                  .max_passes = s->max_passes,
+                                  .poll = f->poll,
+                                  .poll_data = f->poll_data};
+  gpc_wide_fit(o->visitor, &o->here, &f->result->offsets, &wide, &f->result->wide);
+}
+
 /* Effects of the classes on top of the process. */
 static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
@@ -222,14 +250,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
     return GPC_OK;
   f->result->tried = 1;
   if (s->many) {
-    const gpc_offsets_settings how = {.site = s->offsets_site,
-                                      .variance = s->effect_variance[GPC_OFFSET],
-                                      .least_score = s->least_score,
-                                      .tol = fmax(1e-2, s->tol),
-                                      .max_passes = s->max_passes,
-                                      .poll = f->poll,
-                                      .poll_data = f->poll_data};
-    gpc_offsets_fit(o->visitor, &o->here, &how, &f->result->offsets);
+    add_many(f, o);
     return GPC_OK;
   }
   gpc_start_limits(f, &f->at, &limits);

@@ -7,6 +7,7 @@
 #include "gp_effects.h"
 #include "gp_mixture.h"
 #include "gp_offsets.h"
+#include "gp_wide.h"
 #include "gp_optimise.h"
 #include "gp_stream.h"
 #include "mono_mass.h"
@@ -31,12 +32,14 @@ typedef struct {
   const int *arg; /* [n] class with the highest score of each row, from 1 */
   double tol;
   int max_passes;
-  size_t bins;                          /* of the histograms of scores */
-  int effects[GPC_BLOCKS];              /* which effects of the classes to add */
-  double effect_variance[GPC_BLOCKS];   /* held; NAN: estimated */
-  double worthless;                     /* gp_effects.h */
-  int many;                             /* offsets only, of many classes: gp_offsets.h */
-  double least_score;                   /* gp_offsets.h */
+  size_t bins;                        /* of the histograms of scores */
+  int effects[GPC_BLOCKS];            /* which effects of the classes to add */
+  double effect_variance[GPC_BLOCKS]; /* held; NAN: estimated */
+  double worthless;                   /* gp_effects.h */
+  int many;                       /* effects of many classes: gp_offsets.h, gp_wide.h */
+  double least_score;             /* gp_offsets.h */
+  double least_wide[2];           /* gp_wide.h: score and worth of the matrix */
+  const gpc_wide_site *wide_site; /* rows seen before, of effects of many classes */
   const gpc_joint_site *effect_site;    /* rows seen before, with the effects, or NULL */
   const gpc_offsets_site *offsets_site; /* the same, of offsets of many classes */
   const gpc_site *site;                 /* the same for the process alone ... */
@@ -77,7 +80,8 @@ typedef struct {
   gpc_site site;
   int tried; /* effects were asked for: */
   gpc_effects_result effects;
-  gpc_offsets_result offsets; /* instead, where `many` */
+  gpc_offsets_result offsets; /* instead, where `many`, and ... */
+  gpc_wide_result wide;       /* ... more than offsets, where that is asked for */
 } gpc_fit_result;
 
 /* Memory of the result comes from `memory`. `progress` is kept up to date for poll().

@@ -154,6 +154,12 @@ static double step_back(offsets *o, double tau, double before, double value,
   return value;
 }
 
+/* Where latent values and softmaxes of the rows are, if they were kept. */
+static void hand_over(const offsets *o, gpc_offsets_result *result) {
+  result->phi = o->pass.kept ? o->pass.phi : NULL;
+  result->pi = o->pass.kept ? o->pass.pi : NULL;
+}
+
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result) {
   offsets o = {.pass = gpc_offsets_pass_get(visitor, from, settings->site)};
@@ -169,12 +175,14 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->passes = 1;
   result->none = result->elbo = o.pass.fit;
   result->score = score_test(&o);
+  hand_over(&o, result);
   if (result->score < settings->least_score)
     return;
   if (!o.pass.kept) {
     begin(visitor->memory, &o);
     gpc_offsets_visit(&o.pass, 0);
     result->passes++;
+    hand_over(&o, result);
   }
   result->mean = o.pass.b;
   result->var = o.pass.var;

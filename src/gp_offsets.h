@@ -35,6 +35,7 @@ typedef struct {
   double *mean, *var; /* [k] */
   double *g, *h;      /* [k] gradient and curvature of all rows at `at`: the next site */
   double *at;         /* [k] the last b, kept or not */
+  double *phi, *pi;   /* of all rows, as gpc_offsets_pass has them, or NULL */
   double tau;
   double elbo, none; /* of the process at its mean, with and without offsets */
   double score;      /* sum_k (g_k^2 - h_k) / sqrt(2 sum_k h_k^2) at b = 0: 0 if they are

@@ -35,6 +35,10 @@ SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads);
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows);
+SEXP r_wide_apply(SEXP p, SEXP at, SEXP wide, SEXP tilted, SEXP threads);
+SEXP r_wide_latent(SEXP at, SEXP wide);
+SEXP r_wide_shift(SEXP p, SEXP mean, SEXP sd, SEXP e);
+SEXP r_wide_draws(SEXP p, SEXP at, SEXP wide, SEXP e);
 SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends);
 /* r_merge.c */
 SEXP r_merge_rows(SEXP f, SEXP cell, SEXP label, SEXP weight, SEXP most);
@@ -143,6 +147,10 @@ static const R_CallMethodDef calls[] = {
     CALL(effects_draws, 5),
     CALL(effects_interval, 5),
     CALL(offsets_apply, 3),
+    CALL(wide_apply, 5),
+    CALL(wide_latent, 2),
+    CALL(wide_shift, 4),
+    CALL(wide_draws, 4),
     CALL(draw_quantiles, 3),
     CALL(merge_rows, 5),
     CALL(query_information, 3),

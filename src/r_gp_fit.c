@@ -70,6 +70,8 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.worthless = number(list, "worthless");
   s.many = flag(list, "many");
   s.least_score = number(list, "least_score");
+  memcpy(s.least_wide, r_doubles(r_element(list, "least_wide"), "least_wide", 2),
+         sizeof s.least_wide);
   s.freeze = flag(list, "freeze");
   s.site = r_site(r_element_or_null(list, "site"));
   s.offsets_site = r_offsets_site(r_element_or_null(list, "offset_site"), k);
@@ -194,10 +196,31 @@ static SEXP pack_effects(const gpc_effects_result *r) {
   return out;
 }
 
+/* More effects of many classes. */
+static SEXP pack_wide(const gpc_wide_result *r, size_t k) {
+  static const char *names[] = {"kept",      "elbo", "passes", "score", "steep",
+                                "converged", "mean", "var",    "tau",   ""};
+  SEXP out = PROTECT(r_named_list(names));
+  put(out, names, "kept", Rf_ScalarLogical(r->kept));
+  put(out, names, "elbo", Rf_ScalarReal(r->elbo));
+  put(out, names, "passes", Rf_ScalarInteger(r->passes));
+  put(out, names, "score", Rf_ScalarReal(r->score));
+  put(out, names, "steep", Rf_ScalarReal(r->steep));
+  put(out, names, "converged", Rf_ScalarLogical(r->converged));
+  if (r->kept) {
+    put(out, names, "mean", vector_of(gpc_wide_size(k), r->mean));
+    put(out, names, "var", vector_of(gpc_wide_size(k), r->var));
+    put(out, names, "tau", vector_of(GPC_WIDE_PARTS, r->tau));
+  }
+  UNPROTECT(1);
+  return out;
+}
+
 /* Offsets of many classes likewise. */
-static SEXP pack_offsets(const gpc_offsets_result *r, size_t k) {
+static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wide,
+                         size_t k) {
   static const char *names[] = {"kept", "elbo", "none",  "passes", "converged", "mean",
-                                "var",  "tau",  "score", "site",   ""};
+                                "var",  "tau",  "score", "site",   "wide",      ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "site", r_pack_offsets_site(r, k));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
@@ -211,6 +234,8 @@ static SEXP pack_offsets(const gpc_offsets_result *r, size_t k) {
     put(out, names, "var", vector_of(k, r->var));
     put(out, names, "tau", Rf_ScalarReal(r->tau));
   }
+  if (wide->tried)
+    put(out, names, "wide", pack_wide(wide, k));
   UNPROTECT(1);
   return out;
 }
@@ -278,7 +303,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
     put(out, names, "effect_site", r_pack_joint_site(&r->effects.site));
   if (r->tried)
     put(out, names, "effects",
-        s->many ? pack_offsets(&r->offsets, k) : pack_effects(&r->effects));
+        s->many ? pack_offsets(&r->offsets, &r->wide, k) : pack_effects(&r->effects));
   UNPROTECT(1);
   return out;
 }

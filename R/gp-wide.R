@@ -1,0 +1,95 @@
+# Effects of many classes beside offsets (src/gp_wide.h): powers and a matrix of the temperature-scaled probabilities with a
+# diagonal posterior. A fit keeps them in offsets$wide, means and standard deviations in two bytes each.
+
+wide_powers <- TRUE # does a matrix of many classes come with powers?
+
+#' Where the parts are in the vector of all effects, as in src/gp_wide_rows.h
+#' @noRd
+wide_parts <- function(k) list(offset = seq_len(k), power = k + seq_len(k), softmax = 2 * k + seq_len(k * k))
+
+#' Numbers as multiples of a unit, two bytes each: list(unit, codes), the codes as pack_codes() has them, which leaves out 32768
+#' @noRd
+pack_units <- function(x) {
+  unit <- max(abs(x), 1e-300) / 32767
+  code <- 32767 + round(x / unit)
+  list(unit = unit, codes = pack_codes(as.integer(code + (code == 32768)), 2L))
+}
+
+unpack_units <- function(packed, n) packed$unit * (unpack_codes(packed$codes, 2L, n) - 32767)
+
+#' What a fit keeps: `steep`, the scale of the features; means and standard deviations of powers, as they are, and of the matrix
+#' [class x class whose probability it is], packed
+#' @noRd
+pack_wide <- function(steep, mean, var, tau, k) {
+  part <- wide_parts(k)
+  list(steep = steep, power = mean[part$power], power_var = var[part$power], mean = pack_units(mean[part$softmax]),
+    sd = pack_units(sqrt(var[part$softmax])))
+}
+
+#' What the core takes (src/r_gp_wide.c): `steep`, and means and variances of all effects
+#' @noRd
+unpack_wide <- function(offsets) {
+  wide <- offsets$wide
+  n <- length(offsets$mean)^2
+  list(steep = wide$steep, mean = c(unname(offsets$mean), wide$power, unpack_units(wide$mean, n)),
+    var = c(offsets$var, wide$power_var, unpack_units(wide$sd, n)^2))
+}
+
+has_wide <- function(object) !is.null(object$offsets$wide)
+
+#' Sums of the effects in rows: list of `mean` and `var`, [n x k]
+#' @noRd
+wide_rows <- function(object, at) .Call(C_wide_latent, at, unpack_wide(object$offsets))
+
+#' Draws [n x k x 2 pairs] of the process with the sums of each row's effects drawn: right row by row
+#' @param e normal numbers [k x pairs].
+#' @noRd
+wide_shift <- function(object, at, draws, e) {
+  rows <- wide_rows(object, at)
+  k <- ncol(at$z)
+  .Call(C_wide_shift, draws, rows$mean, sqrt(rows$var), matrix(rbind(e, -e), k))
+}
+
+wide_pairs <- 32L # of functions whose effects are in memory together
+
+#' The same with the effects themselves drawn: right for all rows together
+#' @noRd
+wide_draws <- function(object, at, draws) {
+  wide <- unpack_wide(object$offsets)
+  size <- length(wide$mean)
+  each <- length(at$z)
+  pairs <- length(draws) / (2 * each)
+  for (some in split(seq_len(pairs), (seq_len(pairs) - 1L) %/% wide_pairs)) {
+    places <- (2 * each * (some[1] - 1) + 1):(2 * each * some[length(some)])
+    draws[places] <- .Call(C_wide_draws, draws[places], at, wide, stats::rnorm(size * length(some)))
+  }
+  draws
+}
+
+#' "power" where a fit has powers beside its matrix
+#' @noRd
+wide_power_names <- function(offsets) intersect("power", names(offsets$sd))
+
+#' What is wrong with offsets$wide: text, or NULL
+#' @noRd
+wide_wrong <- function(offsets, k) {
+  wide <- offsets$wide
+  wrong <- check_parts(wide[intersect(names(wide), c("steep", "power", "power_var"))], list(steep = field("number", 1L, low = 0, high = 1e150),
+    power = field("number", k, low = -1e6, high = 1e6), power_var = field("number", k, low = 0, high = 1e12)))
+  if (length(wrong)) return(wrong)
+  if (!identical(names(wide), c("steep", "power", "power_var", "mean", "sd")) || wide$steep <= 0) return("has a matrix that is not complete")
+  if (!identical(names(offsets$sd), c("offset", wide_power_names(offsets), "softmax"))) return("does not say which effects there are")
+  for (part in wide[c("mean", "sd")]) {
+    if (!is.list(part) || is.object(part) || length(check_parts(part, list(unit = field("number", 1L, low = 0, high = 1e3),
+      codes = field("integer", packed_length(k^2, 2)))))) return("has a matrix that is not that of its classes")
+  }
+}
+
+#' As effects_reach()
+#' @noRd
+wide_reach <- function(object) {
+  all <- unpack_wide(object$offsets)
+  part <- wide_parts(length(object$classes))
+  reach <- function(x) max(abs(x[part$offset])) + 30 * max(abs(x[part$power])) + max(abs(x[part$softmax])) # q >= -30, the sum of x <= 1
+  2 * (reach(all$mean) + 8 * reach(sqrt(all$var)))
+}

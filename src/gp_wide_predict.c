@@ -1,0 +1,160 @@
+/* gp_wide_predict.c: see gp_wide_predict.h. */
+#include "gp_wide_predict.h"
+#include "fastexp.h"
+#include "simd.h"
+
+#include <float.h>
+#include <math.h>
+
+#define TILTS 2
+
+/* Room to work on a row. */
+typedef struct {
+  double *z, *x, *f, *c, *p; /* [k] */
+  float *q;
+  int *class;
+} row_room;
+
+static row_room get_room(size_t k, const gpc_memory *memory) {
+  double *all = gpc_get_doubles(memory, 5 * k);
+  return (row_room){.z = all,
+                    .x = all + k,
+                    .f = all + 2 * k,
+                    .c = all + 3 * k,
+                    .p = all + 4 * k,
+                    .q = gpc_get_floats(memory, k),
+                    .class = gpc_get_ints(memory, k)};
+}
+
+static gpc_wide_row features(const gpc_gp_data *data, double steep, size_t i,
+                             row_room *room) {
+  for (size_t j = 0; j < data->k; j++)
+    room->z[j] = gpc_gp_score(data, i, j);
+  return (gpc_wide_row){
+      .count = gpc_wide_features(data->k, steep, room->z, room->q, room->class, room->x),
+      .class = room->class,
+      .x = room->x,
+      .q = room->q};
+}
+
+/* to [k] := p exp(f), divided by its sum, and no less than the smallest number. */
+GPC_FUSED static void multiply(size_t k, const double *p, const double *f, double *to) {
+  double top = -INFINITY, sum = 0.0;
+#pragma omp simd reduction(max : top)
+  for (size_t j = 0; j < k; j++)
+    top = f[j] > top ? f[j] : top;
+#pragma omp simd reduction(+ : sum)
+  for (size_t j = 0; j < k; j++) {
+    to[j] = p[j] * gpc_exp_nonpos(f[j] - top);
+    sum += to[j];
+  }
+  const double factor = 1.0 / sum;
+#pragma omp simd
+  for (size_t j = 0; j < k; j++) {
+    const double v = to[j] * factor;
+    to[j] = v > DBL_MIN ? v : DBL_MIN;
+  }
+}
+
+static void read_row(size_t n, size_t k, const double *p, double *to) {
+  for (size_t j = 0; j < k; j++)
+    to[j] = p[n * j];
+}
+
+static void write_row(size_t n, size_t k, const double *from, double *p) {
+  for (size_t j = 0; j < k; j++)
+    p[n * j] = from[j];
+}
+
+static void apply_row(const gpc_gp_data *data, const gpc_wide_fitted *fit, int tilted,
+                      size_t i, row_room *room, double *p) {
+  const size_t k = data->k;
+  const gpc_wide_row row = features(data, fit->steep, i, room);
+  gpc_wide_forward(k, &row, fit->mean, 0, room->f);
+  read_row(data->n, k, p + i, room->p);
+  multiply(k, room->p, room->f, room->z);
+  if (tilted)
+    gpc_wide_forward(k, &row, fit->var, 1, room->c);
+  for (int step = 0; step < TILTS && tilted; step++) {
+    /* what D has the same for all classes changes nothing */
+    for (size_t j = 0; j < k; j++)
+      room->x[j] = room->f[j] + 0.5 * room->c[j] * (1.0 - 2.0 * room->z[j]);
+    multiply(k, room->p, room->x, room->z);
+  }
+  write_row(data->n, k, room->z, p + i);
+}
+
+/* Rows of the `part`-th of `parts`. */
+static size_t part_begin(size_t n, int part, int parts) {
+  return n * (size_t)part / (size_t)parts;
+}
+
+void gpc_wide_apply(const gpc_gp_data *data, const gpc_wide_fitted *fit, int tilted,
+                    const gpc_memory *memory, double *p) {
+  const int threads = data->threads;
+  row_room *room = memory->get(memory->self, (size_t)threads * sizeof *room);
+  for (int part = 0; part < threads; part++)
+    room[part] = get_room(data->k, memory);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (int part = 0; part < threads; part++)
+    for (size_t i = part_begin(data->n, part, threads);
+         i < part_begin(data->n, part + 1, threads); i++)
+      apply_row(data, fit, tilted, i, room + part, p);
+}
+
+void gpc_wide_latent(const gpc_gp_data *data, const gpc_wide_fitted *fit,
+                     const gpc_memory *memory, double *mean, double *var) {
+  row_room room = get_room(data->k, memory);
+  for (size_t i = 0; i < data->n; i++) {
+    const gpc_wide_row row = features(data, fit->steep, i, &room);
+    gpc_wide_forward(data->k, &row, fit->mean, 0, room.f);
+    write_row(data->n, data->k, room.f, mean + i);
+    gpc_wide_forward(data->k, &row, fit->var, 1, room.c);
+    write_row(data->n, data->k, room.c, var + i);
+  }
+}
+
+void gpc_wide_shift(size_t n, size_t k, size_t d, const double *mean, const double *sd,
+                    const double *e, const gpc_memory *memory, double *p) {
+  row_room room = get_room(k, memory);
+  for (size_t i = 0; i < n; i++) {
+    read_row(n, k, mean + i, room.f);
+    read_row(n, k, sd + i, room.c);
+    for (size_t q = 0; q < d; q++) {
+      double *draw = p + i + n * k * q;
+      for (size_t j = 0; j < k; j++)
+        room.x[j] = room.f[j] + room.c[j] * e[j + k * q];
+      read_row(n, k, draw, room.p);
+      multiply(k, room.p, room.x, room.z);
+      write_row(n, k, room.z, draw);
+    }
+  }
+}
+
+void gpc_wide_draws(const gpc_gp_data *data, const gpc_wide_fitted *fit, size_t pairs,
+                    const double *e, const gpc_memory *memory, gpc_poll poll,
+                    void *poll_data, double *p) {
+  const size_t n = data->n, k = data->k, size = gpc_wide_size(k);
+  row_room room = get_room(k, memory);
+  double *drawn = gpc_get_doubles(memory, size), *sd = gpc_get_doubles(memory, size);
+  for (size_t i = 0; i < size; i++)
+    sd[i] = sqrt(fit->var[i]);
+  for (size_t d = 0; d < pairs; d++) {
+    gpc_call_poll(poll, poll_data);
+    for (size_t i = 0; i < size; i++)
+      drawn[i] = sd[i] * e[i + size * d];
+    for (size_t i = 0; i < n; i++) {
+      const gpc_wide_row row = features(data, fit->steep, i, &room);
+      gpc_wide_forward(k, &row, fit->mean, 0, room.f);
+      gpc_wide_forward(k, &row, drawn, 0, room.c);
+      for (int sign = 1; sign >= -1; sign -= 2) {
+        double *draw = p + i + n * k * (2 * d + (sign < 0 ? 1 : 0));
+        for (size_t j = 0; j < k; j++)
+          room.x[j] = room.f[j] + sign * room.c[j];
+        read_row(n, k, draw, room.p);
+        multiply(k, room.p, room.x, room.z);
+        write_row(n, k, room.z, draw);
+      }
+    }
+  }
+}

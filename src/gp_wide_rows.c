@@ -1,0 +1,95 @@
+/* gp_wide_rows.c: see gp_wide_rows.h. */
+#include "gp_wide_rows.h"
+#include "fastexp.h"
+#include "simd.h"
+
+#include <math.h>
+
+#define LEAST_LOG (-30.0)
+#define CHUNK 16384 /* features whose memory is asked for together */
+
+GPC_FUSED size_t gpc_wide_features(size_t k, double steep, double *z, float *q,
+                                   int *class, double *x) {
+  double top = z[0], sum = 0.0;
+  for (size_t j = 1; j < k; j++)
+    top = z[j] > top ? z[j] : top;
+#pragma omp simd reduction(+ : sum)
+  for (size_t j = 0; j < k; j++) {
+    z[j] = steep * (z[j] - top);
+    sum += gpc_exp_nonpos(z[j]);
+  }
+  const double level = log(sum), least = 0.5 / (double)k, low = level + log(least);
+  size_t count = 0;
+#pragma omp simd
+  for (size_t j = 0; j < k; j++)
+    q[j] = (float)(z[j] - level > LEAST_LOG ? z[j] - level : LEAST_LOG);
+  for (size_t j = 0; j < k; j++)
+    if (z[j] > low) {
+      const double above = exp(z[j]) / sum - least;
+      if (above > 0.0) {
+        class[count] = (int)j;
+        x[count++] = above;
+      }
+    }
+  return count;
+}
+
+gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep,
+                                const gpc_memory *memory) {
+  const size_t n = data->n, k = data->k, chunk = CHUNK > k ? CHUNK : k;
+  gpc_wide_row *rows = memory->get(memory->self, (n ? n : 1) * sizeof *rows);
+  float *q = gpc_get_floats(memory, n * k);
+  double *z = gpc_get_doubles(memory, k), *x = NULL;
+  int *class = NULL;
+  size_t left = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (left < k) {
+      x = gpc_get_doubles(memory, chunk);
+      class = gpc_get_ints(memory, chunk);
+      left = chunk;
+    }
+    for (size_t j = 0; j < k; j++)
+      z[j] = gpc_gp_score(data, i, j);
+    const size_t count = gpc_wide_features(k, steep, z, q + k * i, class, x);
+    rows[i] = (gpc_wide_row){.count = count, .class = class, .x = x, .q = q + k * i};
+    x += count;
+    class += count;
+    left -= count;
+  }
+  return rows;
+}
+
+GPC_FUSED void gpc_wide_forward(size_t k, const gpc_wide_row *row, const double *e,
+                                int squared, double *f) {
+  const double *v = e + k, *w = e + 2 * k;
+#pragma omp simd
+  for (size_t j = 0; j < k; j++) {
+    const double q = row->q[j];
+    f[j] = e[j] + (squared ? q * q : q) * v[j];
+  }
+  for (size_t i = 0; i < row->count; i++) {
+    const double x = squared ? row->x[i] * row->x[i] : row->x[i];
+    const double *column = w + k * (size_t)row->class[i];
+#pragma omp simd
+    for (size_t j = 0; j < k; j++)
+      f[j] += x * column[j];
+  }
+}
+
+GPC_FUSED void gpc_wide_backward(size_t k, const gpc_wide_row *row, const double *r,
+                                 int squared, double *to) {
+  double *v = to + k, *w = to + 2 * k;
+#pragma omp simd
+  for (size_t j = 0; j < k; j++) {
+    const double q = row->q[j];
+    to[j] += r[j];
+    v[j] += (squared ? q * q : q) * r[j];
+  }
+  for (size_t i = 0; i < row->count; i++) {
+    const double x = squared ? row->x[i] * row->x[i] : row->x[i];
+    double *column = w + k * (size_t)row->class[i];
+#pragma omp simd
+    for (size_t j = 0; j < k; j++)
+      column[j] += x * r[j];
+  }
+}

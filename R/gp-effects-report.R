@@ -104,6 +104,7 @@ effect_offsets <- function(object) {
 #' Powers: data frame of class, estimate and sd. They are not centred: a constant added to all makes the map steeper.
 #' @noRd
 effect_powers <- function(object) {
+  if (has_wide(object)) return(wide_powers(object))
   effects <- object$effects
   row <- if (!is.null(effects)) effect_rows(effects, "power")
   if (!length(row)) return(NULL)
@@ -115,6 +116,7 @@ effect_powers <- function(object) {
 #' temperature-scaled scores: list(estimate, sd), row k and column j for what the score of j does to k
 #' @noRd
 effect_matrix <- function(object, block = "matrix") {
+  if (has_wide(object)) return(if (block == "softmax") wide_matrix(object))
   effects <- object$effects
   rows <- if (!is.null(effects)) effect_rows(effects, block)
   if (!length(rows)) return(NULL)
@@ -128,6 +130,7 @@ effect_matrix <- function(object, block = "matrix") {
 #' moves in a row whose temperature-scaled probability of class j is `p` and of the others equal
 #' @noRd
 effect_moves <- function(object, p = 0.9) {
+  if (has_wide(object)) return(wide_moves(object, p))
   effects <- object$effects
   k <- length(object$classes)
   if (is.null(effects) || k == 2 || !any(effects$count[-1] > 0)) return(NULL)
@@ -141,6 +144,7 @@ effect_moves <- function(object, p = 0.9) {
 #' log p(e = 0) - log q(e = 0) of prior and posterior
 #' @noRd
 effect_worth <- function(object) {
+  if (has_wide(object)) return(wide_worth(object))
   if (!is.null(object$offsets)) {
     tau2 <- object$offsets$sd[[1]]^2
     var <- object$offsets$var

@@ -20,6 +20,7 @@ fit_gp <- function(data, mean, spec, floor) {
   fit_with <- function(spec, fit = fit_core(spec)) {
     stop_gp(fit, spec, center)
     fit["offset_site"] <- list(fit$effects$site) # of many classes
+    fit["wide_site"] <- list(if (!is.null(fit$effects$wide$g)) pack_wide_site(fit$effects$wide))
     fit$alone <- fit[c("hyper", "inducing", "q_mean")]
     gp_with_effects(fit, data, blocks)
   }
@@ -48,7 +49,7 @@ fit_gp <- function(data, mean, spec, floor) {
     gave_up = fit$passes < spec$control$max_passes
   ))
   rows <- if (keep) gp_keep_rows(data, out, spec, !is.null(floor))
-  out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, fit$offset_site))
+  out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, fit$offset_site, fit$wide_site))
   if (keep) out$stream$begin <- c(fit$alone, list(rows = if (resumed) c(NA, NA) else c(effective_count(data), 0)))
   out
 }
@@ -134,7 +135,8 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
     many = gp_many(spec, length(data$classes)),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
-    least_wide = if (spec$class_effects == "auto") wide_worthless else c(-Inf, -Inf),
+    least_wide = if (spec$class_effects == "auto" && !isTRUE(spec$wide_site$kept)) wide_worthless else c(-Inf, -Inf),
+    wide_site = spec$wide_site,
     freeze = freeze, site = spec$site, effect_site = spec$effect_site, offset_site = spec$offset_site, begin_slope = spec$begin_slope, slope_factor = spec$slope_factor,
     begin = spec$begin,
     integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move

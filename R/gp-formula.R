@@ -7,7 +7,8 @@
 #' softmax_kl softmax(steep v)_l + level_k log sum_l exp(steep v_l), v the scores held within `limits`; with two classes even_k e(d)
 #' instead of the sums, d = steep (v_2 - v_1), e(d) = |d| + 2 log(1 + exp(-|d|)) - 2 log 2.
 #' @return list: `mean`, `slope`, `lengthscale`, `place`, `weight`, `floor`, `center`, and `offset`, `linear`, `softmax`,
-#'   `level`, `even`, `steep`, `limits` where there are effects.
+#'   `level`, `even`, `steep`, `limits` where there are effects. With `least` (many classes) v is as it is, and softmax(steep v)_l less `least`, or 0 if that
+#'   is negative, takes the place of softmax(steep v)_l; with `power` there is power_k max(log softmax(steep v)_k, -30).
 #' @noRd
 gp_formula <- function(object) {
   if (isTRUE(object$monotone)) return(ordered_formula(object))
@@ -17,7 +18,7 @@ gp_formula <- function(object) {
     floor = gp_floor(object), center = object$center)
   check_formula(object, out)
   if (!is.null(object$offsets)) out$offset <- unname(object$offsets$mean)
-  c(out, if (!is.null(object$effects)) effects_formula(object))
+  c(out, if (!is.null(object$effects)) effects_formula(object), if (has_wide(object)) wide_formula(object))
 }
 
 #' A fit that keeps the order: g is a straight line between `nodes`, at which it has `values`, and has `slope` beyond

@@ -1,8 +1,6 @@
 # Effects of many classes beside offsets (src/gp_wide.h): powers and a matrix of the temperature-scaled probabilities with a
 # diagonal posterior. A fit keeps them in offsets$wide, means and standard deviations in two bytes each.
 
-wide_powers <- TRUE # does a matrix of many classes come with powers?
-
 #' Where the parts are in the vector of all effects, as in src/gp_wide_rows.h
 #' @noRd
 wide_parts <- function(k) list(offset = seq_len(k), power = k + seq_len(k), softmax = 2 * k + seq_len(k * k))
@@ -13,6 +11,11 @@ pack_units <- function(x) {
   unit <- max(abs(x), 1e-300) / 32767
   code <- 32767 + round(x / unit)
   list(unit = unit, codes = pack_codes(as.integer(code + (code == 32768)), 2L))
+}
+
+units_wrong <- function(packed, n) {
+  !is.list(packed) || length(check_parts(packed, list(unit = field("number", 1L, low = 0, high = 1e12),
+    codes = field("integer", packed_length(n, 2))))) > 0
 }
 
 unpack_units <- function(packed, n) packed$unit * (unpack_codes(packed$codes, 2L, n) - 32767)
@@ -80,8 +83,7 @@ wide_wrong <- function(offsets, k) {
   if (!identical(names(wide), c("steep", "power", "power_var", "mean", "sd")) || wide$steep <= 0) return("has a matrix that is not complete")
   if (!identical(names(offsets$sd), c("offset", wide_power_names(offsets), "softmax"))) return("does not say which effects there are")
   for (part in wide[c("mean", "sd")]) {
-    if (!is.list(part) || is.object(part) || length(check_parts(part, list(unit = field("number", 1L, low = 0, high = 1e3),
-      codes = field("integer", packed_length(k^2, 2)))))) return("has a matrix that is not that of its classes")
+    if (units_wrong(part, k^2)) return("has a matrix that is not that of its classes")
   }
 }
 
@@ -92,4 +94,85 @@ wide_reach <- function(object) {
   part <- wide_parts(length(object$classes))
   reach <- function(x) max(abs(x[part$offset])) + 30 * max(abs(x[part$power])) + max(abs(x[part$softmax])) # q >= -30, the sum of x <= 1
   2 * (reach(all$mean) + 8 * reach(sqrt(all$var)))
+}
+
+# Rows that are frozen ------------------------------------------------------------------------
+
+#' A quadratic of all effects with a diagonal curvature, as that of offsets: list of `steep`, `power` and `kept` (whether the fit has powers, and
+#' a matrix at all), `at`, about which it is, `g` and `h`, packed
+#' @noRd
+pack_wide_site <- function(wide) {
+  c(wide["steep"], list(power = wide$power, kept = wide$kept), lapply(list(at = wide$mean, g = wide$g, h = wide$h), pack_units))
+}
+
+unpack_wide_site <- function(site, k) {
+  if (is.null(site)) return(NULL)
+  numbers <- lapply(site[c("at", "g", "h")], unpack_units, n = k^2 + 2 * k)
+  numbers$h <- pmax(numbers$h, 0)
+  c(site[c("steep", "power", "kept")], numbers)
+}
+
+forget_wide <- function(site, forget) {
+  if (is.null(site)) return(NULL)
+  for (part in c("g", "h")) site[[part]]$unit <- (1 - forget) * site[[part]]$unit
+  site
+}
+
+wide_site_wrong <- function(site, k) {
+  if (!is.list(site) || !identical(names(site), c("steep", "power", "kept", "at", "g", "h"))) return("is not complete")
+  wrong <- check_parts(site[1:3], list(steep = field("number", 1L, low = 0, high = 1e150), power = field("flag"), kept = field("flag")))
+  if (length(wrong) || site$steep <= 0) return("is not complete")
+  for (part in site[4:6]) if (units_wrong(part, k^2 + 2 * k)) return("is not that of its classes")
+}
+
+# In words and pictures -----------------------------------------------------------------------
+
+#' Variances of independent effects [k x columns] once their mean over the classes is subtracted
+#' @noRd
+centred_var <- function(var) {
+  k <- nrow(var)
+  var * (1 - 2 / k) + rep(colSums(var) / k^2, each = k)
+}
+
+#' Powers: data frame of class, estimate and sd, or NULL
+#' @noRd
+wide_powers <- function(object) {
+  if (!length(wide_power_names(object$offsets))) return(NULL)
+  wide <- object$offsets$wide
+  data.frame(class = object$classes, estimate = wide$power, sd = sqrt(wide$power_var))
+}
+
+#' The matrix, centred over the classes: list(estimate, sd), row k and column j for what the probability of j does to k
+#' @noRd
+wide_matrix <- function(object) {
+  k <- length(object$classes)
+  at <- wide_parts(k)$softmax
+  all <- unpack_wide(object$offsets)
+  w <- matrix(all$mean[at], k, dimnames = list(object$classes, object$classes))
+  list(estimate = w - rep(colMeans(w), each = k), sd = `dimnames<-`(sqrt(centred_var(matrix(all$var[at], k))), dimnames(w)))
+}
+
+#' As effect_moves(): of the probabilities only one is above 1/(2 K) then
+#' @noRd
+wide_moves <- function(object, p) lapply(wide_matrix(object), `*`, p - 0.5 / length(object$classes))
+
+#' As effect_worth()
+#' @noRd
+wide_worth <- function(object) {
+  all <- unpack_wide(object$offsets)
+  parts <- wide_parts(length(object$classes))
+  vapply(stats::setNames(nm = names(object$offsets$sd)), function(name) {
+    at <- parts[[name]]
+    sum(log(all$var[at] / object$offsets$sd[[name]]^2) + all$mean[at]^2 / all$var[at]) / 2
+  }, 0)
+}
+
+#' What gp_formula() has of them
+#' @noRd
+wide_formula <- function(object) {
+  k <- length(object$classes)
+  all <- unpack_wide(object$offsets)
+  at <- wide_parts(k)
+  c(list(steep = all$steep, softmax = matrix(all$mean[at$softmax], k), least = 0.5 / k),
+    if (length(wide_power_names(object$offsets))) list(power = all$mean[at$power]))
 }

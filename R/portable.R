@@ -44,6 +44,8 @@ portable_version <- 1L
 #'   \item{`linear`}{a matrix: \eqn{\sum_l}{sum_l} `linear`\[k\]\[l\] v\[l\] is added, v being x, limited to the two `limits` if
 #'     they are there.}
 #'   \item{`softmax`, `steep`}{a matrix and a number: \eqn{\sum_l}{sum_l} `softmax`\[k\]\[l\] u\[l\] is added, u = softmax(`steep` v).}
+#'   \item{`least`}{a number: in place of u\[l\] it is max(u\[l\] - `least`, 0). With it there may be `power`, an array: `power`\[k\]
+#'     max(log u\[k\], -30) is added, u as it was.}
 #'   \item{`level`, `steep`}{a matrix with one column: `level`\[k\]\[1\] \eqn{\log \sum_l \exp}{log sum_l exp}(`steep` v\[l\]) is added.}
 #'   \item{`even`, `steep`}{a matrix with one column: `even`\[k\]\[1\] 2 log cosh(`steep` (v\[2\] - v\[1\]) / 2) is added.}
 #' }
@@ -211,7 +213,7 @@ portable_curves <- function(object, shape) {
 #' @export
 portable.calib_gp <- function(object) {
   out <- gp_formula(object)
-  numbers <- c("slope", "lengthscale", "floor", "steep", "mean", "center")
+  numbers <- c("slope", "lengthscale", "floor", "steep", "mean", "center", "least")
   for (name in intersect(c("even", "level"), names(out))) out[[name]] <- matrix(out[[name]])
   lapply(stats::setNames(names(out), names(out)), function(name) if (name %in% numbers) out[[name]] else I(out[[name]]))
 }

@@ -3,6 +3,10 @@
 
 #' @export
 sql_steps.calib_gp <- function(object, d, z) {
+  if (has_wide(object)) {
+    stop_input("object", paste0("has a matrix between ", length(z), " classes, too long for a query"),
+      "Fit it with class_effects = \"offset\" for SQL, or use predict() or write_calibrator().")
+  }
   formula <- gp_formula(object)
   k <- length(z)
   l <- numbered("l", k)

@@ -7,10 +7,13 @@
 #' the latest rows, as long as they are not many; the hyperparameters that were held, and what of gp_control() still matters. NULL where the effects
 #' are too many for a quadratic, and the rows too many for a summary.
 #' @noRd
-gp_stream <- function(fit, spec, blocks, many, rows, offset_site) {
+gp_stream <- function(fit, spec, blocks, many, rows, offset_site, wide_site) {
   site <- if (is.null(rows)) fit$site else spec$site
   effect_site <- if (is.null(rows)) fit$effect_site else spec$effect_site
-  if (!is.null(rows)) offset_site <- spec$offset_site
+  if (!is.null(rows)) {
+    offset_site <- spec$offset_site
+    wide_site <- spec$wide_packed
+  }
   joint <- any(blocks > 0) && !many # effects whose posterior is joint with the process
   if (is.null(rows) && (is.null(site) || joint && is.null(effect_site))) return(NULL)
   held <- stats::setNames(rep(NA_real_, length(held_names)), held_names)
@@ -20,7 +23,7 @@ gp_stream <- function(fit, spec, blocks, many, rows, offset_site) {
   anchor <- if (is.null(rows)) c(fit$hyper[4], 1) else spec$anchor
   c(site, list(held = held), if (!is.null(anchor)) list(anchor = anchor),
     if (!is.null(effect_site)) list(effects = c(effect_site, list(blocks = unname(blocks)))),
-    if (!is.null(offset_site)) list(offsets = offset_site),
+    if (!is.null(offset_site)) list(offsets = offset_site), if (!is.null(wide_site)) list(wide = wide_site),
     if (!is.null(rows)) list(rows = rows), list(control = c(control$matrix_classes, control$softmax_classes,
       if (is.null(control$buffer)) NA_integer_ else control$buffer, control$diagonal_classes)))
 }
@@ -80,7 +83,9 @@ update_spec <- function(object, data, forget) {
     anchor = anchor, begin_slope = anchor[1], slope_factor = slope_moves / max(anchor[2], 1e-3),
     site = if (forget < 1) forget_site(stream, forget),
     effect_site = if (forget < 1) forget_effects(stream$effects, forget),
-    offset_site = if (forget < 1) forget_offsets(stream$offsets, forget)))
+    offset_site = if (forget < 1) forget_offsets(stream$offsets, forget),
+    wide_site = if (forget < 1) unpack_wide_site(forget_wide(stream$wide, forget), length(object$classes)),
+    wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
 }
 
 #' Where the next fit of the process alone begins: where this one ended, as long as most rows are the same
@@ -198,7 +203,7 @@ add_seen <- function(old, new) {
 stream_wrong <- function(stream, classes) {
   if (is.null(stream)) return(NULL)
   if (!is.list(stream)) return("is no list")
-  known <- c("knots", "psi", "b", "v", "w", "rest", "held", "effects", "offsets", "anchor", "rows", "control", "before", "begin")
+  known <- c("knots", "psi", "b", "v", "w", "rest", "held", "effects", "offsets", "wide", "anchor", "rows", "control", "before", "begin")
   if (is.null(names(stream)) || anyDuplicated(names(stream)) || !all(names(stream) %in% known)) return("has other parts")
   wrong <- rows_wrong(stream$rows, classes)
   if (length(wrong)) return(wrong)
@@ -218,7 +223,7 @@ stream_wrong <- function(stream, classes) {
     return("has values without their names")
   }
   parts <- c("knots", "psi", "b", "v", "w", "rest")
-  if (is.null(stream$knots)) return(if (any(c(parts, "effects", "offsets", "anchor", "before") %in% names(stream))) "has half of a quadratic")
+  if (is.null(stream$knots)) return(if (any(c(parts, "effects", "offsets", "wide", "anchor", "before") %in% names(stream))) "has half of a quadratic")
   size <- length(stream$knots)
   wrong <- check_parts(stream[intersect(names(stream), parts)], list(knots = field("number", NULL, low = -1e150, high = 1e150), psi = field("number", size),
     b = field("number", size), v = field("number", size), w = field("number", size * (size + 1) / 2),
@@ -232,6 +237,10 @@ stream_wrong <- function(stream, classes) {
   if (!is.null(stream$offsets)) {
     wrong <- check_parts(stream$offsets, list(at = field("number", classes), g = field("number", classes), h = field("number", classes, low = 0)))
     if (length(wrong)) return(paste("has offsets that:", wrong))
+  }
+  if (!is.null(stream$wide)) {
+    wrong <- wide_site_wrong(stream$wide, classes)
+    if (length(wrong) || is.null(stream$offsets)) return("has a matrix of its classes that is none")
   }
   if (!is.null(stream$effects)) effect_site_wrong(stream$effects, size, classes, length(stream$held) == 4L)
 }

@@ -227,7 +227,9 @@ static void add_many(gpc_fitting *f, gpc_optimiser *o) {
   gpc_offsets_fit(o->visitor, &o->here, &offsets, &f->result->offsets);
   if (!s->effects[GPC_SOFTMAX])
     return;
-  const gpc_wide_settings wide = {.steep = isnan(f->guess) ? f->at.slope : f->guess,
+  const gpc_wide_settings wide = {.steep = s->wide_site      ? s->wide_site->steep
+                                           : isnan(f->guess) ? f->at.slope
+                                                             : f->guess,
                                   .power = s->effects[GPC_POWER],
                                   .variance = {s->effect_variance[GPC_OFFSET],
                                                s->effect_variance[GPC_POWER],
@@ -235,6 +237,7 @@ static void add_many(gpc_fitting *f, gpc_optimiser *o) {
                                   .least_score = s->least_wide[0],
                                   .least_worth = s->least_wide[1],
                                   .site = s->wide_site,
+                                  .freeze = s->freeze,
                                   .tol = fmax(5e-2, s->tol),
                                   .max_passes = s->max_passes,
                                   .poll = f->poll,

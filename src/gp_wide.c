@@ -1,32 +1,12 @@
 /* gp_wide.c: see gp_wide.h. */
 #include "gp_wide.h"
 #include "gp_offsets_pass.h"
-#include "gp_wide_pass.h"
-#include "linalg.h"
+#include "gp_wide_step.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SD 1.0 /* of the hyperprior, in log tau */
-#define TAU_LOW 1e-3
-#define TAU_HIGH 30.0
-#define CG_STEPS 12
 #define MOST_HALVINGS 12
-
-static const double centre[GPC_WIDE_PARTS] = {0.3, 0.05, 0.3}; /* of tau's hyperprior */
-
-typedef struct {
-  gpc_wide_pass pass;
-  const gpc_wide_settings *settings;
-  double tau[GPC_WIDE_PARTS];
-  double *old_e, *old_var; /* [size] */
-  double *r, *d, *hd;      /* [size] of the conjugate gradients */
-} wide;
-
-static double hyperprior(int part, double tau) {
-  const double u = log(tau / centre[part]) / SD;
-  return -0.5 * u * u;
-}
 
 /* Blocks of GPC_OFFSETS_ROWS rows, which lie class by class, row by row instead, in place:
  * room [GPC_OFFSETS_ROWS k]. */
@@ -41,8 +21,9 @@ static void by_rows(size_t n, size_t k, double *room, double *x) {
   }
 }
 
-static wide get(gpc_visitor *visitor, const gpc_visit *from,
-                const gpc_offsets_result *offsets, const gpc_wide_settings *settings) {
+static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
+                          const gpc_offsets_result *offsets,
+                          const gpc_wide_settings *settings) {
   const gpc_memory *memory = visitor->memory;
   const size_t n = visitor->data->n, k = visitor->data->k, size = gpc_wide_size(k);
   double *phi = offsets->phi, *pi = offsets->pi;
@@ -60,31 +41,32 @@ static wide get(gpc_visitor *visitor, const gpc_visit *from,
     all[i] = gpc_get_doubles(memory, size);
     memset(all[i], 0, size * sizeof(double));
   }
-  wide o = {.pass = {.data = visitor->data,
-                     .rows = gpc_wide_rows_get(visitor->data, settings->steep, memory),
-                     .site = settings->site,
-                     .n = n,
-                     .k = k,
-                     .size = size,
-                     .has = {1, settings->power, 1},
-                     .phi = phi,
-                     .pi = pi,
-                     .e = all[0],
-                     .var = all[1],
-                     .g = all[2],
-                     .h = all[3],
-                     .work = gpc_get_doubles(memory, 3 * k)},
-            .settings = settings,
-            .old_e = all[4],
-            .old_var = all[5],
-            .r = all[6],
-            .d = all[7],
-            .hd = all[8]};
+  gpc_wide_climb o = {
+      .pass = {.data = visitor->data,
+               .rows = gpc_wide_rows_get(visitor->data, settings->steep, memory),
+               .site = settings->site,
+               .n = n,
+               .k = k,
+               .size = size,
+               .has = {1, settings->site && settings->site->power, 1},
+               .phi = phi,
+               .pi = pi,
+               .e = all[0],
+               .var = all[1],
+               .g = all[2],
+               .h = all[3],
+               .work = gpc_get_doubles(memory, 3 * k)},
+      .settings = settings,
+      .old_e = all[4],
+      .old_var = all[5],
+      .r = all[6],
+      .d = all[7],
+      .hd = all[8]};
   return o;
 }
 
 /* eq. (39), over the effects of the matrix. */
-static double score_test(const wide *o) {
+static double score_test(const gpc_wide_climb *o) {
   double above = 0.0, below = 0.0;
   for (size_t i = gpc_wide_first(o->pass.k, GPC_WIDE_SOFTMAX); i < o->pass.size; i++) {
     above += o->pass.g[i] * o->pass.g[i] - o->pass.h[i];
@@ -93,148 +75,27 @@ static double score_test(const wide *o) {
   return below > 0.0 ? above / sqrt(below) : 0.0;
 }
 
-/* The derivative in log tau of the bound of a part with H's diagonal alone, profiled over
- * its effects. */
-static double tau_slope(const wide *o, int part, double tau) {
-  const double t = tau * tau;
-  double sum = 0.0;
-  const size_t end = gpc_wide_first(o->pass.k, part + 1);
-  const double *g = o->pass.g, *h = o->pass.h, *e = o->pass.e;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = gpc_wide_first(o->pass.k, part); i < end; i++) {
-    const double pull = g[i] + h[i] * e[i], open = 1.0 / (1.0 + h[i] * t);
-    sum += t * open * (pull * pull * open - h[i]);
-  }
-  return sum - log(tau / centre[part]) / (SD * SD);
-}
-
-/* The best tau near the last one: uphill until the slope changes its sign, then halving. */
-static double best_tau(const wide *o, int part) {
-  double low = log(o->tau[part]),
-         step = tau_slope(o, part, o->tau[part]) > 0.0 ? 0.5 : -0.5;
-  double high = low;
-  do {
-    low = high;
-    high = low + step;
-    if (high <= log(TAU_LOW) || high >= log(TAU_HIGH))
-      return fmin(fmax(exp(high), TAU_LOW), TAU_HIGH);
-  } while ((tau_slope(o, part, exp(high)) > 0.0) == (step > 0.0));
-  for (int i = 0; i < 8; i++) {
-    const double middle = 0.5 * (low + high);
-    if ((tau_slope(o, part, exp(middle)) > 0.0) == (step > 0.0))
-      low = middle;
-    else
-      high = middle;
-  }
-  return exp(0.5 * (low + high));
-}
-
-static void choose_taus(wide *o) {
-  for (int part = 0; part < GPC_WIDE_PARTS; part++)
-    if (o->pass.has[part] && isnan(o->settings->variance[part]))
-      o->tau[part] = best_tau(o, part);
-}
-
-/* to [size] := x / (h + 1/tau^2), and the sum of x^2 / (h + 1/tau^2). */
-static double precondition(const wide *o, const double *x, double *to) {
-  double sum = 0.0;
-  for (int part = 0; part < GPC_WIDE_PARTS; part++) {
-    const double precision = 1.0 / (o->tau[part] * o->tau[part]);
-    const size_t end = gpc_wide_first(o->pass.k, part + 1);
-    for (size_t i = gpc_wide_first(o->pass.k, part); i < end && o->pass.has[part]; i++) {
-      to[i] = x[i] / (o->pass.h[i] + precision);
-      sum += to[i] * x[i];
-    }
-  }
-  return sum;
-}
-
-/* x += factor of e by the precision of the prior. */
-static void add_prior(const wide *o, double factor, const double *e, double *x) {
-  for (int part = 0; part < GPC_WIDE_PARTS; part++) {
-    const double precision = factor / (o->tau[part] * o->tau[part]);
-    const size_t end = gpc_wide_first(o->pass.k, part + 1);
-    for (size_t i = gpc_wide_first(o->pass.k, part); i < end && o->pass.has[part]; i++)
-      x[i] += precision * e[i];
-  }
-}
-
-/* e := the maximum of g'd - 1/2 d'H d - 1/2 sum e^2 / tau^2, d = e - e0, by conjugate
- * gradients with the diagonal as preconditioner. */
-static void solve_means(wide *o) {
-  const size_t size = o->pass.size;
-  double *z = o->hd; /* not in use at the same time */
-  memcpy(o->r, o->pass.g, size * sizeof(double));
-  add_prior(o, -1.0, o->pass.e, o->r);
-  double rz = precondition(o, o->r, o->d);
-  const double enough = fmax(1e-3 * rz, 0.1 * o->settings->tol);
-  for (int step = 0; step < CG_STEPS && rz > enough; step++) {
-    gpc_call_poll(o->settings->poll, o->settings->poll_data);
-    gpc_wide_product(&o->pass, o->d, o->hd);
-    add_prior(o, 1.0, o->d, o->hd);
-    const double along = gpc_dot(size, o->d, o->hd);
-    if (!(along > 0.0))
-      break;
-    const double far = rz / along;
-    for (size_t i = 0; i < size; i++) {
-      o->pass.e[i] += far * o->d[i];
-      o->r[i] -= far * o->hd[i];
-    }
-    const double next = precondition(o, o->r, z);
-    for (size_t i = 0; i < size; i++)
-      o->d[i] = z[i] + next / rz * o->d[i];
-    rz = next;
-  }
-}
-
-static void set_variances(wide *o) {
-  for (int part = 0; part < GPC_WIDE_PARTS; part++) {
-    const double precision = 1.0 / (o->tau[part] * o->tau[part]);
-    const size_t end = gpc_wide_first(o->pass.k, part + 1);
-    for (size_t i = gpc_wide_first(o->pass.k, part); i < end; i++)
-      o->pass.var[i] = o->pass.has[part] ? 1.0 / (o->pass.h[i] + precision) : 0.0;
-  }
-}
-
-/* Of posterior and prior, less the logarithms of the hyperpriors. */
-static double divergence(const wide *o) {
-  double all = 0.0;
-  for (int part = 0; part < GPC_WIDE_PARTS; part++) {
-    const double t = o->tau[part] * o->tau[part];
-    const size_t end = gpc_wide_first(o->pass.k, part + 1);
-    if (!o->pass.has[part])
-      continue;
-    double sum = 0.0;
-    for (size_t i = gpc_wide_first(o->pass.k, part); i < end; i++) {
-      const double share = o->pass.var[i] / t, e = o->pass.e[i];
-      sum += share + e * e / t - 1.0 - log(share);
-    }
-    all += 0.5 * sum - hyperprior(part, o->tau[part]);
-  }
-  return all;
-}
-
 /* The bound at e and var, after one more pass. */
-static double value_at(wide *o, gpc_wide_result *result) {
+static double value_at(gpc_wide_climb *o, gpc_wide_result *result) {
   gpc_call_poll(o->settings->poll, o->settings->poll_data);
   gpc_wide_visit(&o->pass);
   result->passes++;
-  const double value = o->pass.fit - divergence(o);
+  const double value = o->pass.fit - gpc_wide_divergence(o);
   return isfinite(value) ? value : -INFINITY;
 }
 
 /* One step: standard deviations, means, variances; a step of the means that goes too far is
  * halved. 0 if none leads up, and then the last point stands. */
-static int step_up(wide *o, gpc_wide_result *result) {
+static int step_up(gpc_wide_climb *o, gpc_wide_result *result) {
   const size_t bytes = o->pass.size * sizeof(double);
   const double before = result->elbo;
   double old_tau[GPC_WIDE_PARTS];
   memcpy(old_tau, o->tau, sizeof old_tau);
   memcpy(o->old_e, o->pass.e, bytes);
   memcpy(o->old_var, o->pass.var, bytes);
-  choose_taus(o);
-  solve_means(o);
-  set_variances(o);
+  gpc_wide_choose_taus(o);
+  gpc_wide_solve_means(o);
+  gpc_wide_set_variances(o);
   double value = value_at(o, result);
   for (int halving = 0; halving < MOST_HALVINGS && value < before - o->settings->tol;
        halving++) {
@@ -254,26 +115,65 @@ static int step_up(wide *o, gpc_wide_result *result) {
 }
 
 /* Where the fit begins: at the offsets, without variances of the other effects. */
-static void begin(wide *o, const gpc_offsets_result *offsets) {
+static void begin(gpc_wide_climb *o, const gpc_offsets_result *offsets) {
   const size_t k = o->pass.k;
   for (int part = 0; part < GPC_WIDE_PARTS; part++) {
     const double held = o->settings->variance[part];
-    o->tau[part] = isnan(held) ? centre[part] : sqrt(held);
+    o->tau[part] = isnan(held) ? gpc_wide_centre[part] : sqrt(held);
   }
   if (offsets->kept) {
     memcpy(o->pass.e, offsets->mean, k * sizeof(double));
     memcpy(o->pass.var, offsets->var, k * sizeof(double));
     if (isnan(o->settings->variance[GPC_WIDE_OFFSET]))
-      o->tau[GPC_WIDE_OFFSET] = fmin(fmax(offsets->tau, TAU_LOW), TAU_HIGH);
+      o->tau[GPC_WIDE_OFFSET] =
+          fmin(fmax(offsets->tau, GPC_WIDE_TAU_LOW), GPC_WIDE_TAU_HIGH);
   }
   if (o->settings->site)
     memcpy(o->pass.e, o->settings->site->at, o->pass.size * sizeof(double));
 }
 
+/* Steps until none leads up. */
+static void climb(gpc_wide_climb *o, gpc_wide_result *result) {
+  result->converged = 0;
+  while (result->passes < o->settings->max_passes && !result->converged) {
+    const double before = result->elbo;
+    const int up = step_up(o, result);
+    result->converged = !up || fabs(result->elbo - before) < o->settings->tol;
+  }
+}
+
+#define WORTH_POWERS 2.0 /* nats: with a matrix worth less, powers are not tried */
+
+/* Powers as well, from where the fit without them ended, if the bound is then higher. */
+static void try_powers(gpc_wide_climb *o, const gpc_memory *memory,
+                       gpc_wide_result *result) {
+  const size_t bytes = o->pass.size * sizeof(double);
+  const double without = result->elbo;
+  const int converged = result->converged;
+  double *e = gpc_get_doubles(memory, o->pass.size), tau[GPC_WIDE_PARTS];
+  double *var = gpc_get_doubles(memory, o->pass.size);
+  memcpy(e, o->pass.e, bytes);
+  memcpy(var, o->pass.var, bytes);
+  memcpy(tau, o->tau, sizeof tau);
+  o->pass.has[GPC_WIDE_POWER] = 1;
+  gpc_wide_visit(&o->pass);
+  result->passes++;
+  result->elbo = -INFINITY;
+  climb(o, result);
+  if (result->elbo > without)
+    return;
+  o->pass.has[GPC_WIDE_POWER] = 0;
+  memcpy(o->pass.e, e, bytes);
+  memcpy(o->pass.var, var, bytes);
+  memcpy(o->tau, tau, sizeof tau);
+  result->elbo = value_at(o, result);
+  result->converged = converged;
+}
+
 void gpc_wide_fit(gpc_visitor *visitor, const gpc_visit *from,
                   const gpc_offsets_result *offsets, const gpc_wide_settings *settings,
                   gpc_wide_result *result) {
-  wide o = get(visitor, from, offsets, settings);
+  gpc_wide_climb o = get(visitor, from, offsets, settings);
   memset(result, 0, sizeof *result);
   result->tried = 1;
   result->steep = settings->steep;
@@ -287,14 +187,21 @@ void gpc_wide_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->h = o.pass.h;
   if (result->score < settings->least_score)
     return;
-  result->elbo = -INFINITY; /* the first step has variances, the start has none */
-  while (result->passes < settings->max_passes && !result->converged) {
-    const double before = result->elbo;
-    const int up = step_up(&o, result);
-    result->converged = !up || fabs(result->elbo - before) < settings->tol;
-  }
-  memcpy(result->tau, o.tau, sizeof result->tau);
   const double without = offsets->kept ? offsets->elbo : offsets->none;
+  result->elbo = -INFINITY; /* the first step has variances, the start has none */
+  climb(&o, result);
+  if (settings->power && !o.pass.has[GPC_WIDE_POWER] &&
+      result->elbo - without > WORTH_POWERS)
+    try_powers(&o, visitor->memory, result);
+  memcpy(result->tau, o.tau, sizeof result->tau);
+  result->power = o.pass.has[GPC_WIDE_POWER];
   result->kept = settings->least_score == -INFINITY ||
                  result->elbo - without > settings->least_worth;
+  if (!result->kept && settings->freeze) { /* about effects of 0, like the other fit */
+    memset(o.pass.e, 0, o.pass.size * sizeof(double));
+    memset(o.pass.var, 0, o.pass.size * sizeof(double));
+    begin(&o, offsets);
+    gpc_wide_visit(&o.pass);
+    result->passes++;
+  }
 }

@@ -17,6 +17,8 @@
 
 /* Rows seen before: g'd - 1/2 sum_i h_i d_i^2, d = e - at, as gpc_offsets_site. */
 typedef struct {
+  double steep;             /* of the features */
+  int power;                /* are there powers? */
   const double *at, *g, *h; /* [gpc_wide_size(k)] */
 } gpc_wide_site;
 
@@ -28,6 +30,7 @@ typedef struct {
                          there is, whatever test and bound say */
   double least_worth; /* nats that the bound must gain against offsets alone */
   const gpc_wide_site *site; /* or NULL */
+  int freeze;                /* are these rows to be frozen, for later ones? */
   double tol;                /* nats */
   int max_passes;
   gpc_poll poll;
@@ -35,10 +38,11 @@ typedef struct {
 } gpc_wide_settings;
 
 typedef struct {
-  int tried, kept;
-  double steep;       /* of the features */
-  double *mean, *var; /* [gpc_wide_size(k)] */
-  double *g, *h;      /* gradient and curvature of the rows at `mean`: the next site */
+  int tried, kept, power;
+  double steep; /* of the features */
+  double *mean,
+      *var;      /* [gpc_wide_size(k)]; without a matrix that is kept, offsets and 0 */
+  double *g, *h; /* gradient and curvature of all rows at `mean`: the next site */
   double tau[GPC_WIDE_PARTS];
   double elbo;  /* to be compared with those of the offsets */
   double score; /* sum_i (g_i^2 - h_i) / sqrt(2 sum_i h_i^2) over the matrix, at 0 */

@@ -75,6 +75,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.freeze = flag(list, "freeze");
   s.site = r_site(r_element_or_null(list, "site"));
   s.offsets_site = r_offsets_site(r_element_or_null(list, "offset_site"), k);
+  s.wide_site = r_wide_site(r_element_or_null(list, "wide_site"), k);
   if (s.site) {
     s.begin_slope = number(list, "begin_slope");
     s.slope_factor = number(list, "slope_factor");
@@ -197,9 +198,10 @@ static SEXP pack_effects(const gpc_effects_result *r) {
 }
 
 /* More effects of many classes. */
-static SEXP pack_wide(const gpc_wide_result *r, size_t k) {
+static SEXP pack_wide(const gpc_wide_result *r, size_t k, int frozen) {
   static const char *names[] = {"kept",      "elbo", "passes", "score", "steep",
-                                "converged", "mean", "var",    "tau",   ""};
+                                "converged", "mean", "var",    "tau",   "power",
+                                "g",         "h",    ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -207,10 +209,14 @@ static SEXP pack_wide(const gpc_wide_result *r, size_t k) {
   put(out, names, "score", Rf_ScalarReal(r->score));
   put(out, names, "steep", Rf_ScalarReal(r->steep));
   put(out, names, "converged", Rf_ScalarLogical(r->converged));
-  if (r->kept) {
-    put(out, names, "mean", vector_of(gpc_wide_size(k), r->mean));
+  put(out, names, "power", Rf_ScalarLogical(r->power));
+  put(out, names, "mean", vector_of(gpc_wide_size(k), r->mean));
+  put(out, names, "tau", vector_of(GPC_WIDE_PARTS, r->tau));
+  if (r->kept)
     put(out, names, "var", vector_of(gpc_wide_size(k), r->var));
-    put(out, names, "tau", vector_of(GPC_WIDE_PARTS, r->tau));
+  if (frozen) {
+    put(out, names, "g", vector_of(gpc_wide_size(k), r->g));
+    put(out, names, "h", vector_of(gpc_wide_size(k), r->h));
   }
   UNPROTECT(1);
   return out;
@@ -218,7 +224,7 @@ static SEXP pack_wide(const gpc_wide_result *r, size_t k) {
 
 /* Offsets of many classes likewise. */
 static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wide,
-                         size_t k) {
+                         size_t k, int frozen) {
   static const char *names[] = {"kept", "elbo", "none",  "passes", "converged", "mean",
                                 "var",  "tau",  "score", "site",   "wide",      ""};
   SEXP out = PROTECT(r_named_list(names));
@@ -235,7 +241,7 @@ static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wid
     put(out, names, "tau", Rf_ScalarReal(r->tau));
   }
   if (wide->tried)
-    put(out, names, "wide", pack_wide(wide, k));
+    put(out, names, "wide", pack_wide(wide, k, frozen));
   UNPROTECT(1);
   return out;
 }
@@ -303,7 +309,8 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
     put(out, names, "effect_site", r_pack_joint_site(&r->effects.site));
   if (r->tried)
     put(out, names, "effects",
-        s->many ? pack_offsets(&r->offsets, &r->wide, k) : pack_effects(&r->effects));
+        s->many ? pack_offsets(&r->offsets, &r->wide, k, s->freeze)
+                : pack_effects(&r->effects));
   UNPROTECT(1);
   return out;
 }

@@ -74,6 +74,19 @@ const gpc_offsets_site *r_offsets_site(SEXP list, size_t k) {
   return site;
 }
 
+const gpc_wide_site *r_wide_site(SEXP list, size_t k) {
+  if (Rf_isNull(list))
+    return NULL;
+  const R_xlen_t n = (R_xlen_t)gpc_wide_size(k);
+  gpc_wide_site *site = (gpc_wide_site *)R_alloc(1, sizeof *site);
+  *site = (gpc_wide_site){.steep = r_number(r_element(list, "steep"), "steep"),
+                          .power = r_flag(r_element(list, "power"), "power"),
+                          .at = r_doubles(r_element(list, "at"), "at", n),
+                          .g = r_doubles(r_element(list, "g"), "g", n),
+                          .h = r_doubles(r_element(list, "h"), "h", n)};
+  return site;
+}
+
 const gpc_params *r_begin(SEXP list) {
   if (Rf_isNull(list))
     return NULL;

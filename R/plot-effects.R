@@ -37,6 +37,8 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
 }
 
+most_ticks <- 34L # names of classes on an axis of the matrix
+
 #' The matrix as a heat map
 #' @noRd
 plot_moves <- function(object, ..., base_size = 9) {
@@ -61,6 +63,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
   short <- function(x) shorten(x, if (k > 12) 6 else 10)
+  ticks <- classes[seq(1, k, by = ceiling(k / most_ticks))] # of many classes every second or third has its name
   # as many digits as the largest of them needs; those that they do not show are not named
   digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
   shown <- abs(named$estimate) >= 0.5 * 10^-digits
@@ -68,7 +71,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   named$label <- formatC(named$estimate, digits = digits, format = "f", flag = "+")
   ggplot(rows, aes(.data$said, .data$class)) +
     ggplot2::geom_tile(aes(fill = .data$estimate)) +
-    ggplot2::geom_tile(data = named, fill = NA, colour = "black", linewidth = base_size / 20) +
+    ggplot2::geom_tile(data = named, width = 1, height = 1, fill = NA, colour = "black", linewidth = base_size / 20) +
     (if (numbers) {
       geom_fit_text(aes(.data$said, .data$class, label = .data$label), data = named, width = 0.9 / k,
         height = 0.9 / k, size = text_size(base_size),
@@ -82,8 +85,8 @@ plot_moves <- function(object, ..., base_size = 9) {
     }) +
     ggplot2::scale_fill_gradient2(low = ink[2], mid = "grey97", high = ink[1], limits = c(-most, most),
       breaks = inner_breaks(c(-most, most), 4), labels = say_plain) +
-    ggplot2::scale_x_discrete(labels = short, expand = c(0, 0)) +
-    ggplot2::scale_y_discrete(labels = short, expand = c(0, 0)) +
+    ggplot2::scale_x_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
+    ggplot2::scale_y_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
     labs(title = "Effects of the matrix", x = "Class to which the scores give 90 %", y = "Class that changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",

@@ -237,6 +237,7 @@ static void add_many(gpc_fitting *f, gpc_optimiser *o) {
                                   .least_score = s->least_wide[0],
                                   .least_worth = s->least_wide[1],
                                   .site = s->wide_site,
+                                  .offsets_site = s->offsets_site,
                                   .freeze = s->freeze,
                                   .tol = fmax(5e-2, s->tol),
                                   .max_passes = s->max_passes,

@@ -142,6 +142,25 @@ static void climb(gpc_wide_climb *o, gpc_wide_result *result) {
   }
 }
 
+/* What a quadratic says of no effects at all. */
+static double at_zero(size_t n, const double *at, const double *g, const double *h) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++)
+    sum -= at[i] * (g[i] + 0.5 * h[i] * at[i]);
+  return sum;
+}
+
+/* Quadratics of rows seen before are 0 where they were made. Those of the offsets, and
+ * these, shall be the same without effects: by how much this is to be raised. */
+static double site_shift(size_t k, const gpc_wide_settings *settings) {
+  const gpc_wide_site *site = settings->site;
+  const gpc_offsets_site *offsets = settings->offsets_site;
+  if (!site || !offsets)
+    return 0.0;
+  return at_zero(k, offsets->b, offsets->g, offsets->h) -
+         at_zero(gpc_wide_size(k), site->at, site->g, site->h);
+}
+
 #define WORTH_POWERS 2.0 /* nats: with a matrix worth less, powers are not tried */
 
 /* Powers as well, from where the fit without them ended, if the bound is then higher. */
@@ -187,7 +206,8 @@ void gpc_wide_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->h = o.pass.h;
   if (result->score < settings->least_score)
     return;
-  const double without = offsets->kept ? offsets->elbo : offsets->none;
+  const double shift = site_shift(o.pass.k, settings);
+  const double without = (offsets->kept ? offsets->elbo : offsets->none) - shift;
   result->elbo = -INFINITY; /* the first step has variances, the start has none */
   climb(&o, result);
   if (settings->power && !o.pass.has[GPC_WIDE_POWER] &&
@@ -197,6 +217,7 @@ void gpc_wide_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->power = o.pass.has[GPC_WIDE_POWER];
   result->kept = settings->least_score == -INFINITY ||
                  result->elbo - without > settings->least_worth;
+  result->elbo += shift;
   if (!result->kept && settings->freeze) { /* about effects of 0, like the other fit */
     memset(o.pass.e, 0, o.pass.size * sizeof(double));
     memset(o.pass.var, 0, o.pass.size * sizeof(double));

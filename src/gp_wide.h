@@ -29,9 +29,10 @@ typedef struct {
   double least_score; /* of the score test: with less there is no matrix; -INFINITY:
                          there is, whatever test and bound say */
   double least_worth; /* nats that the bound must gain against offsets alone */
-  const gpc_wide_site *site; /* or NULL */
-  int freeze;                /* are these rows to be frozen, for later ones? */
-  double tol;                /* nats */
+  const gpc_wide_site *site;            /* or NULL, and ... */
+  const gpc_offsets_site *offsets_site; /* ... that with which the offsets were fitted */
+  int freeze;                           /* are these rows to be frozen, for later ones? */
+  double tol;                           /* nats */
   int max_passes;
   gpc_poll poll;
   void *poll_data;

@@ -51,14 +51,18 @@
 #' cases. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
 #' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than 1. (With more than
-#'   26 classes it adds them if a score test favours them.) `print()` says which were chosen and by how much they raise
+#'   26 classes a score test decides first: offsets are fitted if it favours them, the matrix unless it clearly speaks
+#'   against it or there are fewer rows than classes.) `print()` says which were chosen and by how much they raise
 #'   the bound. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper and of version 0.1 of this package.
 #' * `"offset"` and `"matrix"` add these effects in any case.
 #'
-#' The matrix is used with up to 26 classes and the second matrix with up to 14; [gp_control()] can change these limits. With more
-#' classes there are only offsets. [`summary()`][calibrator] says which classes are shifted and which are confused with each other.
+#' The matrix is used with up to 26 classes and the second matrix with up to 14; [gp_control()] can change these limits. With 27 to 200
+#' classes there are offsets, a matrix on the temperature-scaled probabilities (those below 1/(2K) count as 0, the others as what is above it), and powers if
+#' these raise the bound. They are fitted after the map, which stays as it is, and are independent of each other in the posterior. With more
+#' classes there are only offsets. With 100 classes the matrix lowered the log loss by .006 to .008 with 5000 calibration rows, and by up to .002 with 1000
+#' and 200. [`summary()`][calibrator] says which classes are shifted and which are confused with each other.
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
 #' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`); `power[k]`.
 #' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
@@ -232,10 +236,13 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #' How calib_gp() is computed
 #'
 #' @param tol Stop when the next step is expected to raise the evidence lower bound by less than this.
-#' #' @param max_passes The largest number of passes over the data.
+#' @param max_passes The largest number of passes over the data.
 #' @param matrix_classes,softmax_classes The largest numbers of classes for which the matrix, and the second matrix (of
 #'   the softmax), are fitted. Their cost per row grows with the fourth power of the number of classes; a further cost,
 #'   which does not depend on the number of rows, grows with the sixth power.
+#' @param diagonal_classes The largest number of classes for which, with more than `matrix_classes` (and more than 26),
+#'   a matrix with independent entries is fitted. Its time per row grows about linearly with the number of classes K, the
+#'   size of the object by up to 10 K^2 bytes (100 classes: 130 kB in all, 200: 440 kB).
 #' @param buffer How many calibration rows the object may keep for [`update()`][update.calibrator]; if there are more,
 #'   similar rows are merged. Rows are kept as long as they represent at most 2000 original rows and at most five times
 #'   `buffer` (ten times with two classes, `buffer` itself with more than 26). `NULL`: 300 with two classes, 1000 with

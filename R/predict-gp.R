@@ -64,12 +64,16 @@
 #' halves of the 128 differ by more than 5e-4. `"latent"` gives the increasing map and the variance of the drawn
 #' functions about it. `independent = TRUE` is an error.
 #'
-#' With three or more classes and class effects, probabilities allow for new rows that are unlike all N calibration rows
+#' With 3 to 26 classes and class effects, probabilities allow for new rows that are unlike all N calibration rows
 #' (N is the total weight if rows are weighted). A new row is assumed to be of this kind with probability 0.2/(N + 0.2),
 #' and then all K classes are equally likely. So no class gets a probability below 0.2/(N + 0.2)/K, unless a logit of
 #' `-Inf` rules it out. Draws and the limits of intervals do not include this term, because the share of such rows may
 #' be far smaller: its distribution is very skewed, with a median of less than a tenth of the mean. Neither does `approx
 #' = "mean"`, which is the softmax of the posterior mean.
+#'
+#' With more than 26 classes the offsets are taken at their means for `"prob"` and `"class"`. If there is a matrix as well, `"delta"` takes into account
+#' what is not known of matrix, powers and offsets, by a second-order expansion on top of the probabilities of the map. `"mc"` and intervals draw
+#' the sums of the effects of each row, `"draws"` the effects themselves, so that rows share them.
 #'
 #' A logit more than 1e8 / slope below the highest of its row is treated as `-Inf`, that is, its class is ruled out: otherwise it would
 #' dominate the row mean that is subtracted from all scores.

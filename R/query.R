@@ -49,8 +49,8 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #' 400 labels as with 200, and a quarter of that with 800.
 #'
 #' @param fit A fit of [calib_gp()]; for `"entropy"` and `"random"` any calibrator. Class effects are among the
-#'   parameters to be learnt, except in fits with offsets of more than 26 classes, where the offsets are treated as
-#'   known. For a fit with `monotone = TRUE`, the map before it is made increasing is used.
+#'   parameters to be learnt, except in fits of more than 26 classes, where the offsets are treated as known and a
+#'   matrix is left out. For a fit with `monotone = TRUE`, the map before it is made increasing is used.
 #' @param scores The pool: scores as in fitting, without labels.
 #' @param n How many rows to choose.
 #' @param strategy How to choose: see below.

@@ -3,10 +3,6 @@
 
 #' @export
 sql_steps.calib_gp <- function(object, d, z) {
-  if (has_wide(object)) {
-    stop_input("object", paste0("has a matrix between ", length(z), " classes, too long for a query"),
-      "Fit it with class_effects = \"offset\" for SQL, or use predict() or write_calibrator().")
-  }
   formula <- gp_formula(object)
   k <- length(z)
   l <- numbered("l", k)
@@ -69,8 +65,8 @@ sql_effects <- function(formula, d, l) {
   steps <- list()
   terms <- matrix("", 5, k)
   if (!is.null(formula$offset)) terms[1, ] <- paste0(" + ", literal(formula$offset))
-  v <- numbered("v", k)
-  if (!is.null(formula$steep)) {
+  v <- if (is.null(formula$limits)) l else numbered("v", k)
+  if (!is.null(formula$limits)) {
     held <- sql_clamp(l, formula$limits[1], formula$limits[2])
     steps <- list(sql_step(stats::setNames(held, v), l))
   }
@@ -89,7 +85,17 @@ sql_effects <- function(formula, d, l) {
     s <- numbered("s", k)
     carry_on <- function(step) sql_step(step$new, unique(c(step$carry, l, v)))
     steps <- c(steps, lapply(sql_softmax(d, v, formula$steep, s), carry_on))
-    terms[4, ] <- apply_matrix(formula$softmax, s)
+    x <- s
+    if (!is.null(formula$least)) { # of many classes
+      x <- numbered("x", k)
+      above <- paste0("CASE WHEN ", s, " > ", literal(formula$least), " THEN ", s, " - ", literal(formula$least), " ELSE 0.0e+00 END")
+      steps <- c(steps, list(sql_step(stats::setNames(above, x), c(l, if (!is.null(formula$power)) s))))
+    }
+    terms[4, ] <- apply_matrix(formula$softmax, x)
+    if (!is.null(formula$power)) {
+      log_s <- paste0("CASE WHEN ", s, " > ", literal(exp(-30)), " THEN ", sql_ln(d, s), " ELSE ", literal(-30), " END")
+      terms[5, ] <- paste0(" + ", literal(formula$power), " * ", log_s)
+    }
   }
   if (!is.null(formula$level)) {
     kept <- c(l, v, if (!is.null(formula$softmax)) numbered("s", k))

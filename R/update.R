@@ -21,8 +21,8 @@
 #'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary
 #'   begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
 #'   dropped, and the range of the scores can grow. Only the `floor` for zeros and the scale of the effects no longer change.
-#'   Fits with more than 420 class effects (matrix effects of more than 20 classes) have no such quadratic: they
-#'   can be updated up to 6000 rows in all.
+#'   Fits with more than 420 class effects (matrix effects of 21 to 26 classes) have no such quadratic: they
+#'   can be updated up to 6000 rows in all. The effects of more than 26 classes have one with independent terms, offsets and matrix alike.
 #' * A fit with `monotone = TRUE` remains monotone. `order_cost` is summed over the batches.
 #' * [calib_isotonic()] and [calib_bbq()] store, for every class, the distinct scores with the numbers of rows and of events at each of
 #'   them: up to 4000 scores in all classes together, at least 50 and at most 1000 per class. Until there are more, the update equals the

@@ -161,7 +161,7 @@ test_that("what is said and drawn of them", {
   expect_s3_class(autoplot(fit, what = "offsets"), "ggplot")
 })
 
-test_that("objects keep their predictions in files, and SQL is refused", {
+test_that("objects keep their predictions in files", {
   fit <- wide$fit
   expect_lt(length(serialize(fit$offsets, NULL)), 3 * 2 * 2 * 900 + 4000)
   file <- tempfile()
@@ -174,11 +174,28 @@ test_that("objects keep their predictions in files, and SQL is refused", {
   h <- matrix(bump_sum(f, z), nrow(z)) + rep(f$offset, each = nrow(z)) + pmax(u - f$least, 0) %*% t(f$softmax)
   if (!is.null(f$power)) h <- h + pmax(log(u), -30) * rep(f$power, each = nrow(z))
   expect_equal(unname(predict(fit, wide$new, approx = "mean")), oracle_soft_rows(h), tolerance = 1e-6)
-  expect_error(sql_steps(fit, list(), paste0("z", 1:30)), "class_effects = \"offset\"", class = "gpcalib_error_input")
   for (part in names(fit$offsets$wide)) for (value in list(NULL, "x", NA, -1, list(unit = 1, codes = 1L), c(1, 2))) {
     broken <- fit
     broken$offsets$wide[part] <- list(value)
     expect_error(predict(broken, wide$new), class = "gpcalib_error_object")
+  }
+})
+
+test_that("a database gives what predict() gives", {
+  skip_without_sqlite()
+  con <- memory_db()
+  x <- wide$new
+  colnames(x) <- paste0("c", 1:30)
+  fit <- quiet_gp(`colnames<-`(wide$scores, colnames(x)), factor(paste0("c", wide$labels), levels = colnames(x)))
+  powers <- fit
+  powers$offsets$sd <- c(fit$offsets$sd["offset"], power = 0.1, fit$offsets$sd["softmax"])
+  powers$offsets$wide$power <- stats::rnorm(30, sd = 0.1)
+  powers$offsets$wide$power_var <- rep(0.01, 30)
+  DBI::dbWriteTable(con, "rows", data.frame(id = seq_len(nrow(x)), x))
+  for (fit in list(fit, powers)) {
+    out <- as.data.frame(augment(fit, dplyr::tbl(con, "rows")))
+    p <- predict(fit, x, approx = "mean")
+    expect_lt(max(abs(as.matrix(out[order(out$id), paste0(".pred_", colnames(x))]) - p)), 1e-6)
   }
 })
 

@@ -41,7 +41,8 @@ gp_effect_blocks <- function(data, mean, center, spec) {
       "_classes = ", classes, ")."))
   }
   matrix <- choice != "offset" && !many
-  none[] <- if (wide && choice != "offset") c(1L, 0L, 1L, 1L) else {
+  few <- choice == "auto" && is.null(spec$wide_site) && effective_count(data) < classes # rows, for a matrix
+  none[] <- if (wide && !few && choice != "offset") c(1L, 0L, 1L, 1L) else {
     c(1L, matrix, matrix && classes > 2 && classes <= spec$control$softmax_classes, matrix && classes > 2)
   }
   none

@@ -102,12 +102,16 @@ wide_reach <- function(object) {
 #' a matrix at all), `at`, about which it is, `g` and `h`, packed
 #' @noRd
 pack_wide_site <- function(wide) {
-  c(wide["steep"], list(power = wide$power, kept = wide$kept), lapply(list(at = wide$mean, g = wide$g, h = wide$h), pack_units))
+  k <- sqrt(length(wide$mean) + 1) - 1
+  at <- if (wide$kept) wide$mean else wide$mean[seq_len(k)] # without a matrix the others are 0
+  c(wide["steep"], list(power = wide$power, kept = wide$kept), lapply(list(at = at, g = wide$g, h = wide$h), pack_units))
 }
 
 unpack_wide_site <- function(site, k) {
   if (is.null(site)) return(NULL)
-  numbers <- lapply(site[c("at", "g", "h")], unpack_units, n = k^2 + 2 * k)
+  size <- k^2 + 2 * k
+  numbers <- Map(unpack_units, site[c("at", "g", "h")], c(if (site$kept) size else k, size, size))
+  numbers$at <- c(numbers$at, numeric(size - length(numbers$at)))
   numbers$h <- pmax(numbers$h, 0)
   c(site[c("steep", "power", "kept")], numbers)
 }
@@ -122,7 +126,8 @@ wide_site_wrong <- function(site, k) {
   if (!is.list(site) || !identical(names(site), c("steep", "power", "kept", "at", "g", "h"))) return("is not complete")
   wrong <- check_parts(site[1:3], list(steep = field("number", 1L, low = 0, high = 1e150), power = field("flag"), kept = field("flag")))
   if (length(wrong) || site$steep <= 0) return("is not complete")
-  for (part in site[4:6]) if (units_wrong(part, k^2 + 2 * k)) return("is not that of its classes")
+  size <- k^2 + 2 * k
+  if (units_wrong(site$at, if (site$kept) size else k) || units_wrong(site$g, size) || units_wrong(site$h, size)) return("is not that of its classes")
 }
 
 # In words and pictures -----------------------------------------------------------------------

@@ -45,7 +45,7 @@ measure <- function(what, d, rounds) {
     default = function() quietly(predict(a, new))), rounds)
   worth <- c(a$effects$worth, a$offsets$worth, NA)[1]
   paid <- isTRUE(worth > 2)
-  limit <- c(if (paid) 10 else 3, if (k > 30) 1.5 else 3)
+  limit <- c(if (paid) 10 else 3, if (k > 30 && a$class_effects != "matrix") 1.5 else 3)
   got <- c(ratio(fits, "default"), ratio(predicts, "default"))
   data.frame(what = what, classes = k, chosen = a$class_effects, `worth (nats)` = round(worth, 1),
     passes = paste(a$passes, "+", c(a$averaged$passes, 0)[1]), fit = round(got[1], 1), `at most` = limit[1], met = if (got[1] <= limit[1]) "yes" else "NO",

@@ -5,23 +5,28 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define TILTS 2
 
+#define ROWS 16 /* rows read together: they lie beside each other in memory */
+
 /* Room to work on a row. */
 typedef struct {
-  double *z, *x, *f, *c, *p; /* [k] */
+  double *z, *x, *f, *c; /* [k] */
+  double *p, *scores;    /* [k x ROWS] row by row */
   float *q;
   int *class;
 } row_room;
 
 static row_room get_room(size_t k, const gpc_memory *memory) {
-  double *all = gpc_get_doubles(memory, 5 * k);
+  double *all = gpc_get_doubles(memory, (4 + 2 * ROWS) * k);
   return (row_room){.z = all,
                     .x = all + k,
                     .f = all + 2 * k,
                     .c = all + 3 * k,
                     .p = all + 4 * k,
+                    .scores = all + (4 + ROWS) * k,
                     .q = gpc_get_floats(memory, k),
                     .class = gpc_get_ints(memory, k)};
 }
@@ -66,22 +71,42 @@ static void write_row(size_t n, size_t k, const double *from, double *p) {
     p[n * j] = from[j];
 }
 
-static void apply_row(const gpc_gp_data *data, const gpc_wide_fitted *fit, int tilted,
-                      size_t i, row_room *room, double *p) {
-  const size_t k = data->k;
-  const gpc_wide_row row = features(data, fit->steep, i, room);
+/* One row: z and p [k] in, p out. */
+static void apply_row(const gpc_wide_fitted *fit, size_t k, int tilted, double *z,
+                      row_room *room, double *p) {
+  const gpc_wide_row row = {
+      .count = gpc_wide_features(k, fit->steep, z, room->q, room->class, room->x),
+      .class = room->class,
+      .x = room->x,
+      .q = room->q};
   gpc_wide_forward(k, &row, fit->mean, 0, room->f);
-  read_row(data->n, k, p + i, room->p);
-  multiply(k, room->p, room->f, room->z);
+  multiply(k, p, room->f, z);
   if (tilted)
     gpc_wide_forward(k, &row, fit->var, 1, room->c);
   for (int step = 0; step < TILTS && tilted; step++) {
     /* what D has the same for all classes changes nothing */
+#pragma omp simd
     for (size_t j = 0; j < k; j++)
-      room->x[j] = room->f[j] + 0.5 * room->c[j] * (1.0 - 2.0 * room->z[j]);
-    multiply(k, room->p, room->x, room->z);
+      room->x[j] = room->f[j] + 0.5 * room->c[j] * (1.0 - 2.0 * z[j]);
+    multiply(k, p, room->x, z);
   }
-  write_row(data->n, k, room->z, p + i);
+  memcpy(p, z, k * sizeof(double));
+}
+
+/* Rows first .. first + rows - 1, at most ROWS. */
+static void apply_rows(const gpc_gp_data *data, const gpc_wide_fitted *fit, int tilted,
+                       size_t first, size_t rows, row_room *room, double *p) {
+  const size_t n = data->n, k = data->k;
+  for (size_t j = 0; j < k; j++)
+    for (size_t i = 0; i < rows; i++) {
+      room->scores[j + k * i] = gpc_gp_score(data, first + i, j);
+      room->p[j + k * i] = p[first + i + n * j];
+    }
+  for (size_t i = 0; i < rows; i++)
+    apply_row(fit, k, tilted, room->scores + k * i, room, room->p + k * i);
+  for (size_t j = 0; j < k; j++)
+    for (size_t i = 0; i < rows; i++)
+      p[first + i + n * j] = room->p[j + k * i];
 }
 
 /* Rows of the `part`-th of `parts`. */
@@ -96,10 +121,11 @@ void gpc_wide_apply(const gpc_gp_data *data, const gpc_wide_fitted *fit, int til
   for (int part = 0; part < threads; part++)
     room[part] = get_room(data->k, memory);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (int part = 0; part < threads; part++)
-    for (size_t i = part_begin(data->n, part, threads);
-         i < part_begin(data->n, part + 1, threads); i++)
-      apply_row(data, fit, tilted, i, room + part, p);
+  for (int part = 0; part < threads; part++) {
+    const size_t end = part_begin(data->n, part + 1, threads);
+    for (size_t i = part_begin(data->n, part, threads); i < end; i += ROWS)
+      apply_rows(data, fit, tilted, i, end - i < ROWS ? end - i : ROWS, room + part, p);
+  }
 }
 
 void gpc_wide_latent(const gpc_gp_data *data, const gpc_wide_fitted *fit,

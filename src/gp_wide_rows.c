@@ -11,25 +11,26 @@
 GPC_FUSED size_t gpc_wide_features(size_t k, double steep, double *z, float *q,
                                    int *class, double *x) {
   double top = z[0], sum = 0.0;
-  for (size_t j = 1; j < k; j++)
+#pragma omp simd reduction(max : top)
+  for (size_t j = 0; j < k; j++)
     top = z[j] > top ? z[j] : top;
 #pragma omp simd reduction(+ : sum)
   for (size_t j = 0; j < k; j++) {
     z[j] = steep * (z[j] - top);
-    sum += gpc_exp_nonpos(z[j]);
+    x[j] = gpc_exp_nonpos(z[j]);
+    sum += x[j];
   }
-  const double level = log(sum), least = 0.5 / (double)k, low = level + log(least);
-  size_t count = 0;
+  const double level = log(sum), factor = 1.0 / sum, least = 0.5 / (double)k;
 #pragma omp simd
-  for (size_t j = 0; j < k; j++)
+  for (size_t j = 0; j < k; j++) {
     q[j] = (float)(z[j] - level > LEAST_LOG ? z[j] - level : LEAST_LOG);
+    x[j] = x[j] * factor - least;
+  }
+  size_t count = 0;
   for (size_t j = 0; j < k; j++)
-    if (z[j] > low) {
-      const double above = exp(z[j]) / sum - least;
-      if (above > 0.0) {
-        class[count] = (int)j;
-        x[count++] = above;
-      }
+    if (x[j] > 0.0) {
+      class[count] = (int)j;
+      x[count++] = x[j];
     }
   return count;
 }

@@ -38,7 +38,7 @@ static inline size_t gpc_wide_first(size_t k, int part) {
 static inline size_t gpc_wide_size(size_t k) { return gpc_wide_first(k, GPC_WIDE_PARTS); }
 
 /* The features of a row with scores z [k], which are overwritten: q [k], class and x [k at
- * the most]. Returns how many x there are. */
+ * the most; both have room for k]. Returns how many x there are. */
 size_t gpc_wide_features(size_t k, double steep, double *z, float *q, int *class,
                          double *x);
 

@@ -6,7 +6,7 @@
 effects_worthless <- -1
 offsets_worthless <- 0.5
 # and a matrix of many classes with less than these in a score test and in nats beyond offsets alone. With 100 classes and 200 or 1000 rows
-# test and bound cannot tell a matrix that lowers the log loss by .002 from none, and one for nothing raises it by .0005 at the most.
+# test and bound cannot tell a matrix that lowers the log loss by .001 from none, and one for nothing raises it by .0005 at the most.
 wide_worthless <- c(-1.25, -1)
 
 # Up to so many classes offsets alone have a joint covariance with the process.

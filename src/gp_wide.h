@@ -1,5 +1,5 @@
 /* gp_wide.h: effects of many classes on top of a fitted process, which stays as it is, eq.
- * (39a):
+ * (39b):
  *
  *   f_nk = phi(z_nk) + b_k + v_k q_nk + sum_j W_kj x_nj
  *

@@ -1,4 +1,4 @@
-/* gp_wide_rows.h: what a class's effects depend on where there are many classes, eq. (39a),
+/* gp_wide_rows.h: what a class's effects depend on where there are many classes, eq. (39b),
  * and linear forms of the effects.
  *
  * With p the temperature-scaled probabilities softmax(steep z) of a row of K classes

@@ -19,7 +19,7 @@ typedef struct {
   double *r, *d, *hd;      /* [size] of the conjugate gradients */
 } gpc_wide_climb;
 
-/* The tau of every part that is not held: the best with H's diagonal alone, eq. (39). */
+/* The tau of every part that is not held: the best with H's diagonal alone, eq. (39d). */
 void gpc_wide_choose_taus(gpc_wide_climb *o);
 
 /* e := the maximum of g'd - 1/2 d'H d - 1/2 sum e^2 / tau^2, d = e - e0, by conjugate

@@ -1,4 +1,4 @@
-# Slow, obvious versions of the effects of many classes (src/gp_wide.h), eq. (39a)
+# Slow, obvious versions of the effects of many classes (src/gp_wide.h), eq. (39b)
 
 # Labels of k classes: some are taken for another where that has a high probability, and classes have offsets
 confused_data <- function(n, k, strength = 4, peak = 5) {

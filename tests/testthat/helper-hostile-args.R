@@ -183,8 +183,8 @@ hostile_objects <- function() {
     }
     effects <- lapply(c("none", "offset", "matrix"), function(e) suppressWarnings(calib_gp(d$z, d$y, class_effects = e)))
     many <- oracle_data(90, 30, seed = 9)
-    offsets <- suppressWarnings(calib_gp(many$z, factor(many$y, levels = 1:30), class_effects = "offset"))
-    hostile_cache$fits <- suppressWarnings(c(fits, effects, list(offsets), list(calib_gp(p, d$y, mean = "log"),
+    offsets <- lapply(c("offset", "matrix"), function(e) suppressWarnings(calib_gp(many$z, factor(many$y, levels = 1:30), class_effects = e)))
+    hostile_cache$fits <- suppressWarnings(c(fits, effects, offsets, list(calib_gp(p, d$y, mean = "log"),
       calib_gp(d$z, d$y, monotone = TRUE), calib_gp(p, d$y, mean = "log", monotone = TRUE),
       calib_gp(d$z, d$y, center = FALSE, covariance = "diag", inducing = 10))))
     assign(".Random.seed", old, envir = globalenv())

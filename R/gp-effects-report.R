@@ -82,7 +82,7 @@ effect_features <- function(effects, z) {
 #' The rows of `effect` that belong to a block
 #' @noRd
 effect_rows <- function(effects, block) {
-  which(rep(effect_blocks, effects$count) == block)
+  which(rep(feature_blocks, effects$count) == block)
 }
 
 #' Offsets, centred: data frame of class, estimate and sd
@@ -137,6 +137,21 @@ effect_moves <- function(object, p = 0.9) {
   effect_combine(object, which, `colnames<-`(x[which, , drop = FALSE], object$classes))
 }
 
+#' The rotation of src/class_skew.h [k (k - 1) x k (k - 1)]: coefficients of the matrix's features, class after class, from the
+#' parameters of the symmetric and the skew part. `skew`: which parameters are of the latter.
+#' @noRd
+effect_rotation <- function(k) {
+  place <- function(q, i) i + (k - 1) * (q - 1) # of class q and feature i
+  pairs <- diag(k * (k - 1))
+  skew <- integer()
+  for (i in seq_len(k - 1)) for (q in seq_len(i - 1)) {
+    at <- c(place(q, i), place(i, q))
+    pairs[at, at] <- c(1, 1, -1, 1) / sqrt(2)
+    skew <- c(skew, at[2])
+  }
+  list(skew = skew, rotation = kronecker(cbind(effect_contrasts(k), 1 / sqrt(k)), diag(k - 1)) %*% pairs)
+}
+
 #' What each block is worth, in nats, at the variances that were learned: the Savage-Dickey ratio
 #' log p(e = 0) - log q(e = 0) of prior and posterior
 #' @noRd
@@ -151,9 +166,18 @@ effect_worth <- function(object) {
   cov <- effect_cov(object)
   mean <- effect_free(effects, matrix(effects$effect))
   k <- ncol(effects$effect)
+  places_of <- function(block) as.vector(outer(effect_rows(effects, block), nrow(effects$effect) * (seq_len(k) - 1), "+"))
+  between <- places_of("matrix")
+  skew <- integer() # which of these
+  if ("skew" %in% names(effects$sd)) {
+    turn <- effect_rotation(k)
+    skew <- turn$skew
+    mean[between] <- crossprod(turn$rotation, mean[between])
+    cov[between, ] <- crossprod(turn$rotation, cov[between, ])
+    cov[, between] <- cov[, between] %*% turn$rotation
+  }
   worth <- function(block) {
-    rows <- effect_rows(effects, block)
-    places <- as.vector(outer(rows, nrow(effects$effect) * (seq_len(k) - 1), "+"))
+    places <- if (block == "skew") between[skew] else if (block == "matrix") setdiff(between, between[skew]) else places_of(block)
     root <- chol(cov[places, places])
     away <- backsolve(root, mean[places], transpose = TRUE)
     sum(log(diag(root))) - length(places) * log(effects$sd[[block]]) + sum(away^2) / 2
@@ -194,7 +218,7 @@ effect_parameters <- function(object) {
 #' @noRd
 effect_words <- function(blocks, k) {
   unname(c(offset = "offsets", matrix = if (k == 2) "asymmetry" else "matrix", softmax = "matrix of the probabilities",
-    power = "powers")[blocks])
+    power = "powers", skew = "skew part of the matrix")[blocks])
 }
 
 #' The line of print() on which effects were chosen, and how much they improve the fit
@@ -208,7 +232,7 @@ describe_effects <- function(object) {
     }, if (k > 2) "; all classes share the map" else "; a probability of 1/2 stays 1/2"))
   }
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
-  parts <- effect_words(names(c(object$effects$sd, object$offsets$sd)), k)
+  parts <- effect_words(setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew"), k)
   paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")",
     if (abs(worth) < 1) {
       paste0("; the log evidence is about the same without them", if (auto) " (\"auto\" drops effects that lower it by more than 1)")
@@ -226,7 +250,8 @@ print_effects <- function(effects, classes) {
   cat("\nClass effects change the log evidence by ", if (effects$worth >= 0) "+", format(effects$worth, digits = 3),
     " together. Adding each part to a model with the others:\n", sep = "")
   for (part in names(effects$parts)) {
-    cat("  ", effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
+    split <- part == "matrix" && "skew" %in% names(effects$parts)
+    cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
       say(effects$sd[[part]]), "\n", sep = "")
   }
   shifted <- effects$shifted

@@ -9,7 +9,9 @@ offsets_worthless <- 0.5
 # Up to so many classes offsets alone have a joint covariance with the process.
 joint_classes <- 26L
 
-effect_blocks <- c("offset", "matrix", "softmax", "power")
+# Blocks with a variance each; all but the last have features.
+effect_blocks <- c("offset", "matrix", "softmax", "power", "skew")
+feature_blocks <- effect_blocks[1:4]
 
 #' How many features each block has (src/class_features.h)
 #' @noRd
@@ -36,7 +38,9 @@ gp_effect_blocks <- function(data, mean, center, spec) {
       paste0("Use \"offset\", or allow it by control = gp_control(matrix_classes = ", classes, ")."))
   }
   matrix <- choice != "offset" && !many
-  none[] <- c(1L, matrix, matrix && classes > 2 && classes <= spec$control$softmax_classes, matrix && classes > 2)
+  several <- matrix && classes > 2
+  one_variance <- "matrix" %in% names(spec$hyper) && !"skew" %in% names(spec$hyper) # the one that is held, of all its entries
+  none[] <- c(1L, matrix, several && classes <= spec$control$softmax_classes, several, several && !one_variance)
   none
 }
 
@@ -70,7 +74,7 @@ gp_with_effects <- function(fit, data, blocks) {
   fit$class_effects <- if (any(effects$count[-1] > 0)) "matrix" else "offset"
   fit$effects <- list(
     worth = effects$elbo - max(effects$none, shared), # the tilted bound may be loose without effects
-    sd = stats::setNames(effects$tau, effect_blocks)[effects$count > 0],
+    sd = stats::setNames(effects$tau, effect_blocks)[c(effects$count > 0, effects$skew)],
     scale = stats::setNames(effects$scale, c("rms", "slope", "low", "high")), count = effects$count,
     slopes = effects$slopes,
     effect = matrix(effects$effect, ncol = classes, dimnames = list(NULL, data$classes)),
@@ -216,7 +220,7 @@ effects_reach <- function(object) {
   scale <- effects$scale
   z <- sqrt(k) * max(abs(scale[c("low", "high")])) # the length of a row of scores, at the most
   length <- c(1, if (k == 2) 2 * scale[["slope"]] * z else z / scale[["rms"]], 1, scale[["slope"]] * z + log(k))
-  block <- rep(seq_along(effect_blocks), effects$count)
+  block <- rep(seq_along(feature_blocks), effects$count)
   size <- function(x) sum(sqrt(as.vector(rowsum(x^2, block))) * length[unique(block)])
   var <- diag(effects_cov(effects))
   own <- -seq_len(nrow(effects_cov(effects)) - length(effects$effect))
@@ -258,13 +262,14 @@ joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
   wrong <- check_parts(effects, list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150),
-    scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(effect_blocks), low = 0),
+    scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(feature_blocks), low = 0),
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),
     cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))[seq_len(
       if (is.null(effects[["own"]])) 7 else 10)])
   if (length(wrong)) return(wrong)
   has <- effects$count > 0
-  if (!any(has) || has[4] && !has[2] || any(effects$count != block_sizes(k) & has) || !identical(names(effects$sd), effect_blocks[has])) {
+  if (!any(has) || has[4] && !has[2] || any(effects$count != block_sizes(k) & has) || !identical(setdiff(names(effects$sd), "skew"), feature_blocks[has]) ||
+    anyDuplicated(names(effects$sd)) || "skew" %in% names(effects$sd) && !(has[2] && k > 2 && utils::tail(names(effects$sd), 1) == "skew")) {
     return("does not say which effects there are")
   }
   if (any(effects$scale[1:2] <= 0) || effects$scale[3] > effects$scale[4]) return("has scales out of range")

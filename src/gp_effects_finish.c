@@ -1,6 +1,7 @@
 /* gp_effects_finish.c: what is made of the optimum of a fit of class effects
  * (gp_effects_fitting.h): covariance, mixture over the hyperparameters, frozen rows. */
 #include "class_powers.h"
+#include "class_skew.h"
 #include "gp_effects_fitting.h"
 #include "gp_stream.h"
 
@@ -59,6 +60,13 @@ static gpc_status freeze(gpc_effects_fitting *f, const gpc_site *process,
   return gpc_joint_site_freeze(&f->joint, &f->here, &f->pass, p, z, &result->site);
 }
 
+/* From parameters to coefficients of the features, which is what predictions know. */
+static void collapse(const gpc_features *features, size_t size, double *effect,
+                     double *cov) {
+  gpc_skew_collapse(features, size, effect, cov);
+  gpc_powers_collapse(features, size, effect, cov);
+}
+
 gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor,
                               const gpc_gp_range *range, gpc_effects_result *result) {
   const gpc_status frozen = freeze(f, visitor->site, range, result);
@@ -80,9 +88,9 @@ gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor
     return status;
   average(f, result);
   const size_t size = result->m + result->slopes + f->joint.e;
-  gpc_powers_collapse(features, size, result->effect, result->cov);
+  collapse(features, size, result->effect, result->cov);
   if (result->averaged) /* which may have knots of its own */
-    gpc_powers_collapse(features, size - result->m + result->mixture.at.m,
-                        result->mixture.effect, result->mixture.cov);
+    collapse(features, size - result->m + result->mixture.at.m, result->mixture.effect,
+             result->mixture.cov);
   return GPC_OK;
 }

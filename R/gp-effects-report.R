@@ -137,21 +137,6 @@ effect_moves <- function(object, p = 0.9) {
   effect_combine(object, which, `colnames<-`(x[which, , drop = FALSE], object$classes))
 }
 
-#' The rotation of src/class_skew.h [k (k - 1) x k (k - 1)]: coefficients of the matrix's features, class after class, from the
-#' parameters of the symmetric and the skew part. `skew`: which parameters are of the latter.
-#' @noRd
-effect_rotation <- function(k) {
-  place <- function(q, i) i + (k - 1) * (q - 1) # of class q and feature i
-  pairs <- diag(k * (k - 1))
-  skew <- integer()
-  for (i in seq_len(k - 1)) for (q in seq_len(i - 1)) {
-    at <- c(place(q, i), place(i, q))
-    pairs[at, at] <- c(1, 1, -1, 1) / sqrt(2)
-    skew <- c(skew, at[2])
-  }
-  list(skew = skew, rotation = kronecker(cbind(effect_contrasts(k), 1 / sqrt(k)), diag(k - 1)) %*% pairs)
-}
-
 #' What each block is worth, in nats, at the variances that were learned: the Savage-Dickey ratio
 #' log p(e = 0) - log q(e = 0) of prior and posterior
 #' @noRd
@@ -163,21 +148,13 @@ effect_worth <- function(object) {
   }
   effects <- object$effects
   if (is.null(effects)) return(numeric())
-  cov <- effect_cov(object)
+  if (!is.null(effects$parts)) return(effects$parts)
+  cov <- effect_cov(object) # of a fit before format 6
   mean <- effect_free(effects, matrix(effects$effect))
   k <- ncol(effects$effect)
-  places_of <- function(block) as.vector(outer(effect_rows(effects, block), nrow(effects$effect) * (seq_len(k) - 1), "+"))
-  between <- places_of("matrix")
-  skew <- integer() # which of these
-  if ("skew" %in% names(effects$sd)) {
-    turn <- effect_rotation(k)
-    skew <- turn$skew
-    mean[between] <- crossprod(turn$rotation, mean[between])
-    cov[between, ] <- crossprod(turn$rotation, cov[between, ])
-    cov[, between] <- cov[, between] %*% turn$rotation
-  }
   worth <- function(block) {
-    places <- if (block == "skew") between[skew] else if (block == "matrix") setdiff(between, between[skew]) else places_of(block)
+    rows <- effect_rows(effects, block)
+    places <- as.vector(outer(rows, nrow(effects$effect) * (seq_len(k) - 1), "+"))
     root <- chol(cov[places, places])
     away <- backsolve(root, mean[places], transpose = TRUE)
     sum(log(diag(root))) - length(places) * log(effects$sd[[block]]) + sum(away^2) / 2

@@ -72,9 +72,11 @@ gp_with_effects <- function(fit, data, blocks) {
   if (effects$slopes == 1) fit[c("slope_var", "slope_cross")] <- effects[c("slope_var", "slope_cross")]
   fit$elbo <- effects$elbo
   fit$class_effects <- if (any(effects$count[-1] > 0)) "matrix" else "offset"
+  there <- c(effects$count > 0, effects$skew)
   fit$effects <- list(
     worth = effects$elbo - max(effects$none, shared), # the tilted bound may be loose without effects
-    sd = stats::setNames(effects$tau, effect_blocks)[c(effects$count > 0, effects$skew)],
+    sd = stats::setNames(effects$tau, effect_blocks)[there],
+    parts = stats::setNames(effects$parts, effect_blocks)[there],
     scale = stats::setNames(effects$scale, c("rms", "slope", "low", "high")), count = effects$count,
     slopes = effects$slopes,
     effect = matrix(effects$effect, ncol = classes, dimnames = list(NULL, data$classes)),
@@ -261,13 +263,15 @@ check_parts <- function(list, fields) {
 joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
-  wrong <- check_parts(effects, list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150),
+  fields <- list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150), parts = field("number", length(effects$sd)),
     scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(feature_blocks), low = 0),
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),
-    cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))[seq_len(
-      if (is.null(effects[["own"]])) 7 else 10)])
+    cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))
+  fields <- fields[seq_len(if (is.null(effects[["own"]])) 8 else 11)]
+  wrong <- check_parts(effects, fields[if (is.null(effects$parts)) -3 else TRUE]) # fits before format 6 have none
   if (length(wrong)) return(wrong)
   has <- effects$count > 0
+  if (!is.null(effects$parts) && !identical(names(effects$parts), names(effects$sd))) return("does not say what its parts are worth")
   if (!any(has) || has[4] && !has[2] || any(effects$count != block_sizes(k) & has) || !identical(setdiff(names(effects$sd), "skew"), feature_blocks[has]) ||
     anyDuplicated(names(effects$sd)) || "skew" %in% names(effects$sd) && !(has[2] && k > 2 && utils::tail(names(effects$sd), 1) == "skew")) {
     return("does not say which effects there are")

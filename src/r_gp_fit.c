@@ -159,9 +159,10 @@ static void put_process(SEXP out, const char **names, const gpc_effects_result *
 /* Effects as a list; without any only whether they were kept, and the bounds. */
 static SEXP pack_effects(const gpc_effects_result *r) {
   static const char *names[] = {
-      "kept",     "elbo",  "none",      "passes",      "converged", "hyper", "inducing",
-      "q_mean",   "tau",   "effect",    "cov",         "slopes",    "count", "scale",
-      "averaged", "q_cov", "slope_var", "slope_cross", "promise",   "skew",  ""};
+      "kept",     "elbo",   "none",     "passes", "converged", "hyper",
+      "inducing", "q_mean", "tau",      "effect", "cov",       "slopes",
+      "count",    "scale",  "averaged", "q_cov",  "slope_var", "slope_cross",
+      "promise",  "skew",   "parts",    ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -184,6 +185,7 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     put(out, names, "inducing", vector_of(r->m, r->at.inducing));
     put(out, names, "q_mean", vector_of(r->m, r->at.q_mean));
     put(out, names, "tau", vector_of(GPC_BLOCKS, r->tau));
+    put(out, names, "parts", vector_of(GPC_BLOCKS, r->worth));
     put(out, names, "skew", Rf_ScalarLogical(f->count[GPC_SKEW] > 0));
     put(out, names, "effect", vector_of(e, r->effect));
     put(out, names, "cov", lower_of(size, r->cov));

@@ -263,6 +263,7 @@ check_parts <- function(list, fields) {
 joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
+  if (!is.list(effects) || is.object(effects)) return("is not complete")
   fields <- list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150), parts = field("number", length(effects$sd)),
     scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(feature_blocks), low = 0),
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),

@@ -9,7 +9,7 @@
 /* Centres of the hyperpriors of tau, and their standard deviation in log tau: the same
  * for all data, chosen on simulated and real ones (bench/results/effects-data.md). */
 static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.3, 0.05, 0.5};
-static const double centre_many[GPC_BLOCKS] = {0.3, 0.2, 0.3, 0.05, 0.5};
+static const double centre_many[GPC_BLOCKS] = {0.3, 0.3, 0.3, 0.05, 0.5};
 #define SD_TWO 0.5
 #define SD_MANY 1.0
 

@@ -43,7 +43,9 @@
 #' # Effects of the classes
 #' In addition to the shared map g, class k has
 #' \deqn{f_k = g(z_k) + b_k + \sum_j W_{kj} z_j}{f_k = g(z_k) + b_k + sum_j W_kj z_j}
-#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes. Two further terms may be added. One is a
+#' with an offset \eqn{b_k}{b_k} and a row of a matrix W between the classes. The symmetric and the skew-symmetric part of W have a
+#' variance each (`sd_matrix` and `sd_skew` in [`tidy()`][calibrator]), since two classes are often confused in both directions. Two
+#' further terms may be added. One is a
 #' power for each class: a multiple of \eqn{\log p_k}{log p_k}, where p are the temperature-scaled probabilities. The
 #' other, with few classes, is a second matrix,
 #' which multiplies these probabilities in place of the scores. Two classes have an offset and, in place of the matrix, an
@@ -152,7 +154,7 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
-#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax` and `power` of the effects. The noise is held at 1e-6 unless given.
+#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax`, `power` and `skew` of the effects. `matrix` without `skew` is that of all entries of the matrix. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
 #'   or fix both at their optimum (`FALSE`)? See the section on hyperparameters.

@@ -2,7 +2,7 @@
 # before anything is computed from it. A method says in object_fields() what it needs; the rest is
 # the same for all.
 
-object_format <- 5L # what new_calibrator() writes; see upgrade_object()
+object_format <- 6L # what new_calibrator() writes; see upgrade_object()
 
 #' A calibrator as this version knows it, or an error of class gpcalib_error_object
 #'
@@ -68,7 +68,7 @@ check_format <- function(object, arg) {
 #' only infinite ones went there, so that older objects get the limits of a fit that saw none. Format 4 has
 #' effects of the classes in fits of calib_gp(), which older versions would leave out, and calls
 #' `increasing` what was `monotone` before: that is now the promise of calib_gp(monotone = TRUE). Format 5 has powers
-#' among the effects; older fits have none.
+#' among the effects; older fits have none. Format 6 knows a skew part of the matrix; the matrix of older fits has one variance.
 #' @noRd
 upgrade_object <- function(object) {
   if (object$format < 2L && object$method == "gp" && is.null(object$scores_seen)) {
@@ -87,6 +87,7 @@ upgrade_object <- function(object) {
     object$monotone <- FALSE
   }
   if (object$format < 5L && object$method == "gp") object <- add_powers(object)
+  if (object$format < 6L && object$method == "gp") object <- add_skew(object)
   object$format <- object_format
   object
 }
@@ -109,6 +110,21 @@ add_powers <- function(object) {
   if (is.list(stream$effects)) {
     if (is.integer(stream$effects$blocks)) stream$effects$blocks <- none(stream$effects$blocks, 0L)
     if (identical(names(stream$effects$held), three)) stream$effects$held <- c(stream$effects$held, power)
+  }
+  object$stream <- stream
+  object
+}
+
+#' What a fit of format 5 keeps for later rows, with another variance, which its frozen rows do without
+#' @noRd
+add_skew <- function(object) {
+  stream <- object$stream
+  if (!is.list(stream)) return(object)
+  skew <- c(skew = NA_real_)
+  if (is.double(stream$held) && identical(utils::tail(names(stream$held), 4), feature_blocks)) stream$held <- c(stream$held, skew)
+  if (is.list(stream$effects)) {
+    if (is.integer(stream$effects$blocks) && length(stream$effects$blocks) == 4) stream$effects$blocks <- c(stream$effects$blocks, 0L)
+    if (identical(names(stream$effects$held), feature_blocks)) stream$effects$held <- c(stream$effects$held, skew)
   }
   object$stream <- stream
   object

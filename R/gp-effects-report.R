@@ -82,7 +82,7 @@ effect_features <- function(effects, z) {
 #' The rows of `effect` that belong to a block
 #' @noRd
 effect_rows <- function(effects, block) {
-  which(rep(effect_blocks, effects$count) == block)
+  which(rep(feature_blocks, effects$count) == block)
 }
 
 #' Offsets, centred: data frame of class, estimate and sd
@@ -152,7 +152,8 @@ effect_worth <- function(object) {
   }
   effects <- object$effects
   if (is.null(effects)) return(numeric())
-  cov <- effect_cov(object)
+  if (!is.null(effects$parts)) return(effects$parts)
+  cov <- effect_cov(object) # of a fit before format 6
   mean <- effect_free(effects, matrix(effects$effect))
   k <- ncol(effects$effect)
   worth <- function(block) {
@@ -198,7 +199,7 @@ effect_parameters <- function(object) {
 #' @noRd
 effect_words <- function(blocks, k) {
   unname(c(offset = "offsets", matrix = if (k == 2) "asymmetry" else "matrix", softmax = "matrix of the probabilities",
-    power = "powers")[blocks])
+    power = "powers", skew = "skew part of the matrix")[blocks])
 }
 
 #' The line of print() on which effects were chosen, and how much they improve the fit
@@ -212,7 +213,7 @@ describe_effects <- function(object) {
     }, if (k > 2) "; all classes share the map" else "; a probability of 1/2 stays 1/2"))
   }
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
-  parts <- effect_words(names(c(object$effects$sd, object$offsets$sd)), k)
+  parts <- effect_words(setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew"), k)
   paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")",
     if (abs(worth) < 1) {
       paste0("; the log evidence is about the same without them", if (auto) " (\"auto\" drops effects that lower it by more than 1)")
@@ -230,7 +231,8 @@ print_effects <- function(effects, classes) {
   cat("\nClass effects change the log evidence by ", if (effects$worth >= 0) "+", format(effects$worth, digits = 3),
     " together. Adding each part to a model with the others:\n", sep = "")
   for (part in names(effects$parts)) {
-    cat("  ", effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
+    split <- part == "matrix" && "skew" %in% names(effects$parts)
+    cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
       say(effects$sd[[part]]), "\n", sep = "")
   }
   shifted <- effects$shifted

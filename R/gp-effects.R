@@ -12,7 +12,9 @@ wide_worthless <- c(-1.25, -1)
 # Up to so many classes offsets alone have a joint covariance with the process.
 joint_classes <- 26L
 
-effect_blocks <- c("offset", "matrix", "softmax", "power")
+# Blocks with a variance each; all but the last have features.
+effect_blocks <- c("offset", "matrix", "softmax", "power", "skew")
+feature_blocks <- effect_blocks[1:4]
 
 #' How many features each block has (src/class_features.h)
 #' @noRd
@@ -41,9 +43,11 @@ gp_effect_blocks <- function(data, mean, center, spec) {
       "_classes = ", classes, ")."))
   }
   matrix <- choice != "offset" && !many
+  several <- matrix && classes > 2
   few <- choice == "auto" && is.null(spec$wide_site) && effective_count(data) < classes # rows, for a matrix
-  none[] <- if (wide && !few && choice != "offset") c(1L, 0L, 1L, 1L) else {
-    c(1L, matrix, matrix && classes > 2 && classes <= spec$control$softmax_classes, matrix && classes > 2)
+  one_variance <- "matrix" %in% names(spec$hyper) && !"skew" %in% names(spec$hyper) # the one that is held, of all its entries
+  none[] <- if (wide && !few && choice != "offset") c(1L, 0L, 1L, 1L, 0L) else {
+    c(1L, matrix, several && classes <= spec$control$softmax_classes, several, several && !one_variance)
   }
   none
 }
@@ -77,9 +81,11 @@ gp_with_effects <- function(fit, data, blocks) {
   if (effects$slopes == 1) fit[c("slope_var", "slope_cross")] <- effects[c("slope_var", "slope_cross")]
   fit$elbo <- effects$elbo
   fit$class_effects <- if (any(effects$count[-1] > 0)) "matrix" else "offset"
+  there <- c(effects$count > 0, effects$skew)
   fit$effects <- list(
     worth = effects$elbo - max(effects$none, shared), # the tilted bound may be loose without effects
-    sd = stats::setNames(effects$tau, effect_blocks)[effects$count > 0],
+    sd = stats::setNames(effects$tau, effect_blocks)[there],
+    parts = stats::setNames(effects$parts, effect_blocks)[there],
     scale = stats::setNames(effects$scale, c("rms", "slope", "low", "high")), count = effects$count,
     slopes = effects$slopes,
     effect = matrix(effects$effect, ncol = classes, dimnames = list(NULL, data$classes)),
@@ -242,7 +248,7 @@ effects_reach <- function(object) {
   scale <- effects$scale
   z <- sqrt(k) * max(abs(scale[c("low", "high")])) # the length of a row of scores, at the most
   length <- c(1, if (k == 2) 2 * scale[["slope"]] * z else z / scale[["rms"]], 1, scale[["slope"]] * z + log(k))
-  block <- rep(seq_along(effect_blocks), effects$count)
+  block <- rep(seq_along(feature_blocks), effects$count)
   size <- function(x) sum(sqrt(as.vector(rowsum(x^2, block))) * length[unique(block)])
   var <- diag(effects_cov(effects))
   own <- -seq_len(nrow(effects_cov(effects)) - length(effects$effect))
@@ -283,14 +289,18 @@ check_parts <- function(list, fields) {
 joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
-  wrong <- check_parts(effects, list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150),
-    scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(effect_blocks), low = 0),
+  if (!is.list(effects) || is.object(effects)) return("is not complete")
+  fields <- list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150), parts = field("number", length(effects$sd)),
+    scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(feature_blocks), low = 0),
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),
-    cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))[seq_len(
-      if (is.null(effects[["own"]])) 7 else 10)])
+    cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))
+  fields <- fields[seq_len(if (is.null(effects[["own"]])) 8 else 11)]
+  wrong <- check_parts(effects, fields[if (is.null(effects$parts)) -3 else TRUE]) # fits before format 6 have none
   if (length(wrong)) return(wrong)
   has <- effects$count > 0
-  if (!any(has) || has[4] && !has[2] || any(effects$count != block_sizes(k) & has) || !identical(names(effects$sd), effect_blocks[has])) {
+  if (!is.null(effects$parts) && !identical(names(effects$parts), names(effects$sd))) return("does not say what its parts are worth")
+  if (!any(has) || has[4] && !has[2] || any(effects$count != block_sizes(k) & has) || !identical(setdiff(names(effects$sd), "skew"), feature_blocks[has]) ||
+    anyDuplicated(names(effects$sd)) || "skew" %in% names(effects$sd) && !(has[2] && k > 2 && utils::tail(names(effects$sd), 1) == "skew")) {
     return("does not say which effects there are")
   }
   if (any(effects$scale[1:2] <= 0) || effects$scale[3] > effects$scale[4]) return("has scales out of range")

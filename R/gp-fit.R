@@ -131,7 +131,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     arg = data$scan$arg, tol = if (isTRUE(spec$begin$effects)) max(spec$control$tol, resumed_tol) else spec$control$tol, max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,
     effects = blocks,
-    effect_variance = c(held("offset"), held("matrix"), held("softmax"), held("power")),
+    effect_variance = c(held("offset"), held("matrix"), held("softmax"), held("power"), held("skew")),
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
     many = gp_many(spec, length(data$classes)),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,

@@ -118,7 +118,7 @@ effects_formula <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
   count <- as.integer(effects$count)
-  if (length(count) != length(effect_blocks) || !all(count == 0 | count == block_sizes(k)) || nrow(effects$effect) != sum(count)) {
+  if (length(count) != length(feature_blocks) || !all(count == 0 | count == block_sizes(k)) || nrow(effects$effect) != sum(count)) {
     stop_input("object", "has effects of its classes that cannot be written as a formula", "Use predict() on the rows.")
   }
   block <- rep(seq_along(count), count)

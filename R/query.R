@@ -152,7 +152,7 @@ query_posterior <- function(fit) {
     }
     cov <- unname(cov)
     range <- as.double(fit$range)
-    fit$effects <- list(scale = c(1, 1, range), count = integer(length(effect_blocks)), slopes = slopes, effect = numeric(),
+    fit$effects <- list(scale = c(1, 1, range), count = integer(length(feature_blocks)), slopes = slopes, effect = numeric(),
       cov = cov[lower.tri(cov, TRUE)])
   }
   list(fit = fit, offset = offset)

@@ -30,7 +30,7 @@ summed_rows <- function(kept, effects, classes) {
 }
 
 count_effects <- function(blocks, classes) {
-  classes * sum(blocks * block_sizes(classes))
+  classes * sum(blocks[seq_along(feature_blocks)] * block_sizes(classes))
 }
 
 #' Are the rows of this fit to be kept? Otherwise they are frozen

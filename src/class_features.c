@@ -10,20 +10,42 @@
 gpc_features gpc_features_make(size_t k, const int wanted[GPC_BLOCKS], double rms,
                                double slope, double low, double high) {
   gpc_features f = {.k = k, .rms = rms, .slope = slope, .low = low, .high = high};
-  const size_t count[GPC_BLOCKS] = {1, k == 2 ? 1 : k - 1, k == 2 ? 0 : k - 1,
-                                    k == 2 || !wanted[GPC_MATRIX] ? 0 : 1};
+  const size_t more = k > 2 && wanted[GPC_MATRIX];
+  const size_t count[GPC_BLOCKS] = {1, k == 2 ? 1 : k - 1, k == 2 ? 0 : k - 1, more,
+                                    more};
   for (int b = 0; b < GPC_BLOCKS; b++) {
     f.first[b] = f.r;
     f.count[b] = wanted[b] ? count[b] : 0;
-    f.r += f.count[b];
+    f.r += b < GPC_FEATURE_BLOCKS ? f.count[b] : 0;
   }
   return f;
 }
 
-gpc_block gpc_features_block(const gpc_features *features, size_t i) {
+void gpc_features_run(const gpc_features *f, gpc_block b, size_t k, size_t *first,
+                      size_t *count) {
+  /* so many of the first of the matrix are skew; the last class stands for the level */
+  const size_t skew = f->count[GPC_SKEW] && k + 1 < f->k ? k : 0;
+  *first = f->first[b];
+  *count = f->count[b];
+  if (b == GPC_MATRIX) {
+    *first += skew;
+    *count -= skew;
+  } else if (b == GPC_SKEW) {
+    *first = f->first[GPC_MATRIX];
+    *count = skew;
+  }
+}
+
+gpc_block gpc_features_block(const gpc_features *f, size_t j) {
+  const size_t i = j % f->r;
   int b = 0;
-  while (i >= features->first[b] + features->count[b])
+  while (i >= f->first[b] + f->count[b])
     b++;
+  if (b == GPC_MATRIX && f->count[GPC_SKEW]) {
+    size_t first, count;
+    gpc_features_run(f, GPC_SKEW, j / f->r, &first, &count);
+    b = i < first + count ? GPC_SKEW : GPC_MATRIX;
+  }
   return (gpc_block)b;
 }
 

@@ -7,6 +7,8 @@
  *   softmax  U' softmax(slope z)
  *   power    -L, L = log sum_j exp(slope z_j): with the matrix's features log p of every
  *            class (class_powers.h); not with two classes, nor without a matrix
+ *   skew     no features of its own: parameters of the matrix that have another variance
+ *            (class_skew.h)
  *
  * U [k x (k-1)] are orthonormal contrasts: z is centred, and a constant is the offset's.
  * Scores are held within the range that was seen, since a linear term would grow without
@@ -16,13 +18,24 @@
 
 #include "gpc.h"
 
-typedef enum { GPC_OFFSET, GPC_MATRIX, GPC_SOFTMAX, GPC_POWER, GPC_BLOCKS } gpc_block;
+typedef enum {
+  GPC_OFFSET,
+  GPC_MATRIX,
+  GPC_SOFTMAX,
+  GPC_POWER,
+  GPC_SKEW,
+  GPC_BLOCKS
+} gpc_block;
+
+#define GPC_FEATURE_BLOCKS GPC_SKEW /* the blocks before have features */
 
 typedef struct {
   size_t k, r;
-  size_t first[GPC_BLOCKS], count[GPC_BLOCKS]; /* where a block's features are; 0: none */
-  double rms, slope;                           /* scales of z */
-  double low, high;                            /* of the scores seen */
+  size_t first[GPC_BLOCKS],
+      count
+          [GPC_BLOCKS]; /* where a block's features are; 0: none; of skew 1: it is there */
+  double rms, slope;    /* scales of z */
+  double low, high;     /* of the scores seen */
 } gpc_features;
 
 /* The features of the blocks asked for. */
@@ -32,7 +45,12 @@ gpc_features gpc_features_make(size_t k, const int wanted[GPC_BLOCKS], double rm
 /* x [r] of a row with centred scores z [k], which are overwritten. work [k]. */
 void gpc_features_row(const gpc_features *features, double *z, double *work, double *x);
 
-/* The block that feature i belongs to. */
-gpc_block gpc_features_block(const gpc_features *features, size_t i);
+/* The block whose variance parameter j of k r has: feature i of class k is at k r + i. */
+gpc_block gpc_features_block(const gpc_features *features, size_t j);
+
+/* The features of class k whose parameters have the variance of block b: *count of them, from *first
+ * on. */
+void gpc_features_run(const gpc_features *features, gpc_block b, size_t k, size_t *first,
+                      size_t *count);
 
 #endif

@@ -1,9 +1,12 @@
 /* gp_effects_finish.c: what is made of the optimum of a fit of class effects
  * (gp_effects_fitting.h): covariance, mixture over the hyperparameters, frozen rows. */
 #include "class_powers.h"
+#include "class_skew.h"
 #include "gp_effects_fitting.h"
 #include "gp_stream.h"
+#include "linalg.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOST_AVERAGED                                                                    \
@@ -61,6 +64,45 @@ static gpc_status freeze(gpc_effects_fitting *f, const gpc_site *process,
   return gpc_joint_site_freeze(&f->joint, &f->here, &f->pass, p, z, &result->site);
 }
 
+/* result->worth: log of the ratio of prior and posterior density at 0 of each block's
+ * parameters, at the variances learned. */
+static gpc_status set_worth(gpc_effects_fitting *f, gpc_effects_result *result) {
+  const gpc_features *features = &f->joint.features;
+  const size_t e = f->joint.e, before = result->m + result->slopes, size = before + e;
+  double *chol = f->there.cov; /* nobody needs it any more */
+  double *mean =
+      gpc_get_doubles(f->joint.memory, e); /* there and here may be one point */
+  size_t *at = gpc_get_sizes(f->joint.memory, e);
+  for (int b = 0; b < GPC_BLOCKS; b++) {
+    size_t n = 0;
+    for (size_t j = 0; j < e; j++)
+      if (gpc_features_block(features, j) == (gpc_block)b)
+        at[n++] = j;
+    for (size_t j = 0; j < n; j++) {
+      mean[j] = result->effect[at[j]];
+      for (size_t i = 0; i < n; i++)
+        chol[i + n * j] = result->cov[before + at[i] + size * (before + at[j])];
+    }
+    result->worth[b] = 0.0;
+    if (n == 0)
+      continue;
+    const gpc_status status = gpc_chol_large(n, chol);
+    if (status != GPC_OK)
+      return status;
+    gpc_solve_rows(1, n, chol, mean);
+    result->worth[b] = 0.5 * gpc_chol_logdet(n, chol) + 0.5 * gpc_dot(n, mean, mean) -
+                       (double)n * log(result->tau[b]);
+  }
+  return GPC_OK;
+}
+
+/* From parameters to coefficients of the features, which is what predictions know. */
+static void collapse(const gpc_features *features, size_t size, double *effect,
+                     double *cov) {
+  gpc_skew_collapse(features, size, effect, cov);
+  gpc_powers_collapse(features, size, effect, cov);
+}
+
 gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor,
                               const gpc_gp_range *range, gpc_effects_result *result) {
   const gpc_status frozen = freeze(f, visitor->site, range, result);
@@ -77,14 +119,16 @@ gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor
   result->slopes = f->joint.slope_free ? 1 : 0;
   if (!result->kept)
     return GPC_OK;
-  const gpc_status status = joint_covariance(f, result);
+  gpc_status status = joint_covariance(f, result);
+  if (status == GPC_OK)
+    status = set_worth(f, result);
   if (status != GPC_OK)
     return status;
   average(f, result);
   const size_t size = result->m + result->slopes + f->joint.e;
-  gpc_powers_collapse(features, size, result->effect, result->cov);
+  collapse(features, size, result->effect, result->cov);
   if (result->averaged) /* which may have knots of its own */
-    gpc_powers_collapse(features, size - result->m + result->mixture.at.m,
-                        result->mixture.effect, result->mixture.cov);
+    collapse(features, size - result->m + result->mixture.at.m, result->mixture.effect,
+             result->mixture.cov);
   return GPC_OK;
 }

@@ -8,8 +8,8 @@
 
 /* Centres of the hyperpriors of tau, and their standard deviation in log tau: the same
  * for all data, chosen on simulated and real ones (bench/results/effects-data.md). */
-static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.3, 0.05};
-static const double centre_many[GPC_BLOCKS] = {0.3, 0.1, 0.3, 0.05};
+static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.3, 0.05, 0.5};
+static const double centre_many[GPC_BLOCKS] = {0.3, 0.3, 0.3, 0.05, 0.5};
 #define SD_TWO 0.5
 #define SD_MANY 1.0
 
@@ -103,6 +103,8 @@ static void begin(const gpc_visit *from, gpc_effects_fitting *f) {
   for (int b = 0; b < GPC_BLOCKS; b++)
     f->here.tau[b] =
         joint->tau_free[b] ? joint->tau_centre[b] : sqrt(f->settings->variance[b]);
+  if (joint->tau_free[GPC_SKEW])
+    f->here.tau[GPC_SKEW] *= f->here.tau[GPC_MATRIX];
   gpc_joint_point_copy(joint, &f->here, &f->there);
   f->stepper = gpc_joint_stepper_get(joint);
   f->h = gpc_get_doubles(memory, dim);

@@ -58,17 +58,20 @@ double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *g
       gradient[b] = 0.0;
     if (!joint->features.count[b] || !joint->tau_free[b])
       continue;
-    const double u = log(tau[b] / joint->tau_centre[b]) / joint->tau_sd;
+    const double unit = b == GPC_SKEW ? tau[GPC_MATRIX] : 1.0;
+    const double u = log(tau[b] / (unit * joint->tau_centre[b])) / joint->tau_sd;
     sum -= 0.5 * u * u;
     if (gradient)
       gradient[b] = -u / joint->tau_sd;
+    if (gradient && b == GPC_SKEW)
+      gradient[GPC_MATRIX] += u / joint->tau_sd;
   }
   return sum;
 }
 
 /* tau of effect j. */
 static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
-  return point->tau[gpc_features_block(&joint->features, j % joint->features.r)];
+  return point->tau[gpc_features_block(&joint->features, j)];
 }
 
 gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point) {

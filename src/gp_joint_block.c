@@ -1,6 +1,7 @@
 /* gp_joint_block.c: see gp_joint_block.h. */
 #include "gp_joint_block.h"
 #include "class_powers.h"
+#include "class_skew.h"
 #include "gp_joint_row.h"
 #include "linalg.h"
 #include "simd.h"
@@ -53,21 +54,28 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->hpacked = room(joint, 15, pairs * packed);
   t->half = room(joint, 3, g * g + g * k * gpc_joint_long(r));
   t->level = t->half + g * g;
-  t->effect = room(joint, 23, e + r * r);
+  const size_t turned = joint->features.count[GPC_SKEW] ? e * e : 0;
+  t->effect = room(joint, 23, e + r * r + turned);
   t->block = t->effect + e;
+  t->turned = turned ? t->block + r * r : NULL;
 }
 
 /* What S is to rows. */
 static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
                            const double *chol, gpc_joint_block *t) {
   const size_t k = joint->data->k, r = joint->features.r, m = joint->m, q = joint->q;
-  const double *s = point->cov;
+  const size_t e = joint->e, stride = t->turned ? e : q;
+  const double *s = point->cov, *see = t->turned ? t->turned : s + m + q * m;
   double *to = t->pairs, *own = t->own;
+  for (size_t j = 0; j < e && t->turned; j++)
+    memcpy(t->turned + e * j, s + m + q * (m + j), e * sizeof(double));
+  if (t->turned)
+    gpc_skew_apply_both(&joint->features, e, t->turned);
   for (size_t a = 0; a < k; a++)
     for (size_t b = 0; b <= a; b++) {
       double *block = t->block;
       for (size_t j = 0; j < r; j++)
-        memcpy(block + r * j, s + m + a * r + q * (m + b * r + j), r * sizeof(double));
+        memcpy(block + r * j, see + a * r + stride * (b * r + j), r * sizeof(double));
       gpc_powers_apply_block(&joint->features, a, b, r, block);
       for (size_t i = 0; i < r; i++) {
         for (size_t j = 0; j < i; j++)
@@ -85,6 +93,7 @@ static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
       memcpy(v, s + q * (m + l * r + i), m * sizeof(double));
       gpc_solve_rows(1, m, chol, v);
     }
+  gpc_skew_apply(&joint->features, m, 1, m, m * k, t->cross);
   for (size_t l = 0; l < k; l++)
     gpc_powers_apply(&joint->features, l, m, 1, m * k, t->cross + m * l);
 }
@@ -99,6 +108,7 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
   for (size_t j = 0; j < g; j++)
     t->sd[j] = sqrt(gpc_dot(m, au + m * j, au + m * j) + rho[j]);
   memcpy(t->effect, point->effect, joint->e * sizeof(double));
+  gpc_skew_apply(&joint->features, 1, 0, joint->features.r, 1, t->effect);
   for (size_t j = 0; j < k; j++)
     gpc_powers_apply(&joint->features, j, 1, 1, 1, t->effect + joint->features.r * j);
   if (point->has_effects && !point->at_mode)
@@ -249,6 +259,7 @@ void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
       gpc_powers_transpose_block(f, a, b, e, block); /* from e to c */
     }
   gpc_symmetrise(e, pass->hee);
+  gpc_skew_transpose_both(f, e, pass->hee);
   for (size_t a = 0; a < k; a++)
     for (size_t j = 0; j < g; j++)
       for (size_t i = 0; i < r; i++)
@@ -257,6 +268,8 @@ void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
     gpc_powers_transpose(f, a, 1, 1, 1, pass->ge + a * r);
     gpc_powers_transpose(f, a, g, 1, g, pass->hce + g * a * r);
   }
+  gpc_skew_transpose(f, 1, 0, r, 1, pass->ge);
+  gpc_skew_transpose(f, g, 1, g * r, g, pass->hce);
   gpc_symmetrise(g, pass->hcc);
   for (size_t j = 0; j < g; j++)
     for (size_t i = 0; i <= j; i++) {

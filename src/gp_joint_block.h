@@ -27,6 +27,8 @@ typedef struct {
   double *own;   /* [packed x k] those of a class with itself */
   double *effect,
       *block; /* [e] coefficients of the features; [r x r] of a pair of classes */
+  double *
+      turned; /* [e x e] S_ee without the rotation of class_skew.h; NULL: there is none */
   /* of the rows of a block: */
   double *x;       /* [r x rows] */
   double *wide;    /* [gpc_joint_long(r) x rows] the same, and zeros */

@@ -30,8 +30,7 @@ static void contract(const gpc_joint *joint, const double *a, int slope, const d
 static double precision(const gpc_joint *joint, const gpc_joint_point *to, size_t j) {
   if (j < joint->m || j == joint->q)
     return j < joint->m ? 1.0 : 0.0;
-  const double tau =
-      to->tau[gpc_features_block(&joint->features, (j - joint->m) % joint->features.r)];
+  const double tau = to->tau[gpc_features_block(&joint->features, j - joint->m)];
   return 1.0 / (tau * tau);
 }
 

@@ -43,7 +43,7 @@ void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *
 }
 
 static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
-  return point->tau[gpc_features_block(&joint->features, j % joint->features.r)];
+  return point->tau[gpc_features_block(&joint->features, j)];
 }
 
 /* Where the process and the effects are drawn to: with b = g_e - e0 / tau^2 and d the move

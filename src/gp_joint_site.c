@@ -1,6 +1,7 @@
 /* gp_joint_site.c: see gp_joint_site.h. */
 #include "gp_joint_site.h"
 #include "class_powers.h"
+#include "class_skew.h"
 #include "gp_stream.h"
 #include "linalg.h"
 #include "simd.h"
@@ -188,6 +189,7 @@ gpc_status gpc_joint_site_freeze(gpc_joint *joint, const gpc_joint_point *point,
   count_rows(joint, pass->pi, &c);
   for (size_t a = 0; a < k; a++)
     gpc_powers_transpose(&joint->features, a, p, 1, q, h + q * (p + a * c.r));
+  gpc_skew_transpose(&joint->features, p, 1, q * c.r, q, h + q * p);
   if (joint->site)
     carry(joint, joint->site, &c);
   for (size_t j = 0; j < e; j++) /* both in the pass already */

@@ -135,11 +135,18 @@ void gpc_joint_tau_derivatives(const gpc_joint *joint, const gpc_joint_point *to
     if (f->count[b] && joint->tau_free[b])
       second[b][b] = -1.0 / (joint->tau_sd * joint->tau_sd);
   }
+  if (f->count[GPC_SKEW] &&
+      joint->tau_free[GPC_SKEW]) { /* it is a share of the matrix's */
+    second[GPC_MATRIX][GPC_MATRIX] += second[GPC_SKEW][GPC_SKEW];
+    second[GPC_MATRIX][GPC_SKEW] -= second[GPC_SKEW][GPC_SKEW];
+  }
   /* dQ / d log tau_b = -2 tau_b^-2 on the diagonal: S_jj' = 2 sum_i S_ij^2 tau_i^-2,
    * e_j' = 2 sum_i S_ij e_i tau_i^-2, by the block of i */
   for (int b = 0; b < GPC_BLOCKS; b++)
-    for (size_t s = 0; s < k; s++)
-      for (size_t i = f->first[b]; i < f->first[b] + f->count[b]; i++) {
+    for (size_t s = 0; s < k; s++) {
+      size_t first, count, begin, some;
+      gpc_features_run(f, (gpc_block)b, s, &first, &count);
+      for (size_t i = first; i < first + count; i++) {
         const size_t j = s * r + i;
         const double *column = to->cov + m + n * (m + j), e = to->effect[j];
         const double own = precision[b] * (e * e + column[j]);
@@ -148,13 +155,15 @@ void gpc_joint_tau_derivatives(const gpc_joint *joint, const gpc_joint_point *to
         for (int a = 0; a <= b; a++) {
           double both = 0.0, mean = 0.0;
           for (size_t l = 0; l < k; l++) {
-            const double *from = column + l * r + f->first[a];
-            both += gpc_dot(f->count[a], from, from);
-            mean += gpc_dot(f->count[a], from, to->effect + l * r + f->first[a]);
+            gpc_features_run(f, (gpc_block)a, l, &begin, &some);
+            const double *from = column + l * r + begin;
+            both += gpc_dot(some, from, from);
+            mean += gpc_dot(some, from, to->effect + l * r + begin);
           }
           square[a][b] += 2.0 * both + 4.0 * e * mean;
         }
       }
+    }
   for (int b = 0; b < GPC_BLOCKS; b++)
     for (int a = 0; a <= b; a++) {
       second[a][b] += precision[a] * precision[b] * square[a][b];
@@ -238,8 +247,7 @@ static double value_at(const gpc_joint_step *step, const gpc_joint_stepper *t) {
                0.5 * step->mean_scale * gpc_dot(g + e, d, hd) -
                0.5 * gpc_dot(m, to->at.q_mean, to->at.q_mean);
   for (size_t j = 0; j < e; j++) {
-    const double tau =
-        to->tau[gpc_features_block(&joint->features, j % joint->features.r)];
+    const double tau = to->tau[gpc_features_block(&joint->features, j)];
     sum -= 0.5 * to->effect[j] * to->effect[j] / (tau * tau) + log(tau);
   }
   return sum + 0.5 * to->logdet - 0.5 * gpc_dot(g, t->room.rho, pass->spread) +

@@ -12,9 +12,9 @@
 /* The features of fit$effects. */
 static gpc_features features_of(SEXP effects, size_t k) {
   const double *scale = r_doubles(r_element(effects, "scale"), "scale", 4);
-  const int *count = r_integers(r_element(effects, "count"), "count", GPC_BLOCKS);
-  int wanted[GPC_BLOCKS];
-  for (int b = 0; b < GPC_BLOCKS; b++)
+  const int *count = r_integers(r_element(effects, "count"), "count", GPC_FEATURE_BLOCKS);
+  int wanted[GPC_BLOCKS] = {0}; /* what is kept are coefficients, without a skew part */
+  for (int b = 0; b < GPC_FEATURE_BLOCKS; b++)
     wanted[b] = count[b] > 0;
   return gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]);
 }

@@ -162,9 +162,10 @@ static void put_process(SEXP out, const char **names, const gpc_effects_result *
 /* Effects as a list; without any only whether they were kept, and the bounds. */
 static SEXP pack_effects(const gpc_effects_result *r) {
   static const char *names[] = {
-      "kept",     "elbo",  "none",      "passes",      "converged", "hyper", "inducing",
-      "q_mean",   "tau",   "effect",    "cov",         "slopes",    "count", "scale",
-      "averaged", "q_cov", "slope_var", "slope_cross", "promise",   ""};
+      "kept",     "elbo",   "none",     "passes", "converged", "hyper",
+      "inducing", "q_mean", "tau",      "effect", "cov",       "slopes",
+      "count",    "scale",  "averaged", "q_cov",  "slope_var", "slope_cross",
+      "promise",  "skew",   "parts",    ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -177,9 +178,9 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     const size_t e = f->k * f->r, size = r->m + r->slopes + e;
     const double hyper[4] = {r->at.hyper.s2, r->at.hyper.l, r->at.hyper.sn2, r->at.slope};
     const double scale[4] = {f->rms, f->slope, f->low, f->high};
-    SEXP count = Rf_allocVector(INTSXP, GPC_BLOCKS);
+    SEXP count = Rf_allocVector(INTSXP, GPC_FEATURE_BLOCKS);
     put(out, names, "count", count);
-    for (int b = 0; b < GPC_BLOCKS; b++)
+    for (int b = 0; b < GPC_FEATURE_BLOCKS; b++)
       INTEGER(count)[b] = (int)f->count[b];
     if (r->averaged)
       put(out, names, "averaged", pack_mixture(&r->mixture, r->passes_average));
@@ -187,6 +188,8 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     put(out, names, "inducing", vector_of(r->m, r->at.inducing));
     put(out, names, "q_mean", vector_of(r->m, r->at.q_mean));
     put(out, names, "tau", vector_of(GPC_BLOCKS, r->tau));
+    put(out, names, "parts", vector_of(GPC_BLOCKS, r->worth));
+    put(out, names, "skew", Rf_ScalarLogical(f->count[GPC_SKEW] > 0));
     put(out, names, "effect", vector_of(e, r->effect));
     put(out, names, "cov", lower_of(size, r->cov));
     put_process(out, names, r);

@@ -73,9 +73,7 @@ static struct gpc_joint_solution *gpc_joint_begin(const gpc_joint *joint) {
 static double precision(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {
   if (j < joint->m)
     return 1.0;
-  const double tau =
-      point
-          ->tau[gpc_features_block(&joint->features, (j - joint->m) % joint->features.r)];
+  const double tau = point->tau[gpc_features_block(&joint->features, j - joint->m)];
   return 1.0 / (tau * tau);
 }
 
@@ -283,7 +281,7 @@ static void gpc_joint_gradient(void *self, double *gradient) {
   gradient[1] = s->grad.l * to->at.hyper.l;
   gpc_joint_hyperprior(joint, to->tau, own);
   for (size_t j = 0; j < e; j++) {
-    const gpc_block b = gpc_features_block(&joint->features, j % joint->features.r);
+    const gpc_block b = gpc_features_block(&joint->features, j);
     const double p = 1.0 / (to->tau[b] * to->tau[b]);
     per_block[b] += p * (to->effect[j] * to->effect[j] + variance(s, n, m + j)) - 1.0;
   }

@@ -1,6 +1,7 @@
 /* Class effects: features, the tilted bound against quadrature, a pass against the
  * definition and against differences, the surrogate's gradient, and a fit. */
 #include "class_powers.h"
+#include "class_skew.h"
 #include "cmemory.h"
 #include "ctest.h"
 #include "gp_effects.h"
@@ -147,7 +148,7 @@ static void make_problem(size_t k, problem *p) {
                           .label = p->label,
                           .w = p->w,
                           .threads = 1};
-  const int wanted[GPC_BLOCKS] = {1, 1, 1, 1};
+  const int wanted[GPC_BLOCKS] = {1, 1, 1, 1, 1};
   const gpc_gp_range range = {
       .lowest = -8.0, .highest = 8.0, .bulk_low = -8.0, .bulk_high = 8.0};
   p->joint = (gpc_joint){.data = &p->data,
@@ -158,9 +159,9 @@ static void make_problem(size_t k, problem *p) {
                          .slope_free = 1,
                          .slope_low = 1e-3,
                          .slope_high = 100.0,
-                         .tau_centre = {0.3, 0.1, 0.3, 0.05},
+                         .tau_centre = {0.3, 0.1, 0.3, 0.05, 0.5},
                          .tau_sd = 1.0,
-                         .tau_free = {1, 1, 1, 1}};
+                         .tau_free = {1, 1, 1, 1, 1}};
   CHECK(gpc_ruler_lay(&p->data, &p->joint.prior, &range, 0, &cmemory, &p->ruler));
   p->joint.nodes = gpc_ruler_nodes(&p->ruler, 4.0 / 8.0);
   p->joint.e = k * p->joint.features.r;
@@ -180,6 +181,7 @@ static void make_problem(size_t k, problem *p) {
   p->point.tau[1] = 0.2;
   p->point.tau[2] = 0.4;
   p->point.tau[3] = 0.15;
+  p->point.tau[4] = 0.07;
   for (size_t i = 0; i < p->joint.e; i++)
     p->point.effect[i] = 0.2 * normal();
   const size_t q = p->joint.q; /* S = 0.1 I + a random low-rank part */
@@ -200,11 +202,87 @@ static double log_probability(const gpc_features *f, const double *z, size_t j) 
   return f->slope * z[j] - log(sum);
 }
 
+/* Column j of the rotation of class_skew.h by its definition: coefficients e [k r] of a unit of parameter
+ * j. */
+static void slow_rotation(const gpc_features *f, size_t j, double *e) {
+  const size_t k = f->k, r = f->r, q = j / r, i = j % r - f->first[GPC_MATRIX];
+  memset(e, 0, k * r * sizeof(double));
+  if (!f->count[GPC_SKEW] || j % r < f->first[GPC_MATRIX] || i >= f->count[GPC_MATRIX]) {
+    e[j] = 1.0;
+    return;
+  }
+  double d[5][5] = {{0.0}}; /* D, and the level as its last row */
+  d[q][i] = q == i || q + 1 == k ? 1.0 : sqrt(0.5);
+  if (q != i && q + 1 < k)
+    d[i][q] = q < i ? sqrt(0.5) : -sqrt(0.5);
+  for (size_t c = 0; c < k; c++)
+    for (size_t x = 0; x + 1 < k; x++) {
+      double sum = d[k - 1][x] / sqrt((double)k);
+      for (size_t y = 0; y + 1 < k; y++) { /* U_cy: -1, ..., -1, y + 1 of unit length */
+        const double m = (double)y + 1.0;
+        sum += d[y][x] * (c <= y ? -1.0 : c == y + 1 ? m : 0.0) / sqrt(m * (m + 1.0));
+      }
+      e[c * r + f->first[GPC_MATRIX] + x] = sum;
+    }
+}
+
+/* R and R' against the definition; they undo each other; each parameter has its variance. */
+static void test_skew(void) {
+  for (size_t k = 3; k <= 5; k++) {
+    const int wanted[GPC_BLOCKS] = {1, 1, 1, 1, 1}, plain[GPC_BLOCKS] = {1, 1, 1, 1, 0};
+    gpc_features f = gpc_features_make(k, wanted, 2.0, 0.5, -3.0, 5.0);
+    gpc_features bare = gpc_features_make(k, plain, 2.0, 0.5, -3.0, 5.0);
+    const size_t r = f.r, e = k * r;
+    double *want = got(e * e), *x = got(e * e), *y = got(e * e), *t = got(e * e);
+    size_t skew = 0;
+    CHECK(r == 2 * k && bare.r == r);
+    for (size_t j = 0; j < e; j++) {
+      slow_rotation(&f, j, want + e * j);
+      for (size_t i = 0; i < e; i++)
+        x[i + e * j] = i == j;
+      skew += gpc_features_block(&f, j) == GPC_SKEW;
+      if (gpc_features_block(&f, j) != GPC_SKEW)
+        CHECK(gpc_features_block(&f, j) == gpc_features_block(&bare, j));
+      size_t runs = 0, first, count;
+      for (int b = 0; b < GPC_BLOCKS; b++) { /* and a run has it */
+        gpc_features_run(&f, (gpc_block)b, j / r, &first, &count);
+        if (j % r >= first && j % r < first + count)
+          CHECK(++runs == 1 && gpc_features_block(&f, j) == (gpc_block)b);
+      }
+      CHECK(runs == 1);
+    }
+    CHECK(skew == (k - 1) * (k - 2) / 2);
+    gpc_skew_apply(&f, e, e, r, 1, x); /* columns of the identity */
+    for (size_t i = 0; i < e * e; i++) {
+      CHECK_NEAR(x[i], want[i], 1e-15);
+      y[i] = normal();
+      t[i] = y[i];
+    }
+    gpc_skew_transpose(&f, e, e, r, 1, x);
+    for (size_t i = 0; i < e * e; i++)
+      CHECK_NEAR(x[i], i % (e + 1) == 0 ? 1.0 : 0.0, 1e-15);
+    gpc_gemm(0, 0, e, e, e, 1.0, want, y, 0.0, x); /* R y R' */
+    gpc_gemm(0, 1, e, e, e, 1.0, x, want, 0.0, y);
+    memcpy(x, t, e * e * sizeof(double));
+    gpc_skew_apply_both(&f, e, x);
+    for (size_t i = 0; i < e * e; i++)
+      CHECK_NEAR(x[i], y[i], 1e-13);
+    gpc_skew_transpose_both(&f, e, x);
+    for (size_t i = 0; i < e * e; i++)
+      CHECK_NEAR(x[i], t[i], 1e-13);
+    gpc_skew_apply_both(&bare, e, x);
+    for (size_t i = 0; i < e * e; i++)
+      CHECK_NEAR(x[i], t[i], 1e-13);
+    cmemory_end();
+  }
+}
+
 /* F by the definition: every row's design matrix, C = X S X' + diag(rho), its tilt. */
 static double slow_fit(problem *p) {
   const size_t k = p->data.k, r = p->joint.features.r, q = p->joint.q;
   double *x = got(k * q), *xs = got(k * q), *c = got(k * k), z[4], work[4], f[16];
   double a[4 * M], rho[4], phi[4], pi[4], sum = 0.0;
+  double *plain = got(k * q), *turned = got(k * r);
   gpc_basis basis = {.m = M,
                      .inducing = p->point.at.inducing,
                      .hyper = p->point.at.hyper,
@@ -228,9 +306,19 @@ static double slow_fit(problem *p) {
         const int power = gpc_features_block(&p->joint.features, s) == GPC_POWER;
         const double own = power ? log_probability(&p->joint.features, copy, j) : f[s];
         x[j + k * (M + j * r + s)] = own;
-        phi[j] += own * p->point.effect[j * r + s];
       }
       pi[j] = 1.0 / (double)k;
+    }
+    memcpy(plain, x, k * q * sizeof(double)); /* of coefficients; of parameters: */
+    for (size_t s = 0; s < k * r; s++) {
+      slow_rotation(&p->joint.features, s, turned);
+      for (size_t j = 0; j < k; j++) {
+        double *to = x + j + k * (M + s);
+        *to = 0.0;
+        for (size_t t = 0; t < k * r; t++)
+          *to += plain[j + k * (M + t)] * turned[t];
+        phi[j] += *to * p->point.effect[s];
+      }
     }
     gpc_gemm(0, 0, k, q, q, 1.0, x, p->point.cov, 0.0, xs);
     gpc_gemm(0, 1, k, k, q, 1.0, xs, x, 0.0, c);
@@ -312,6 +400,13 @@ static void test_pass(int sharp) {
 static double slow_density(problem *p) {
   const size_t k = p->data.k, r = p->joint.features.r, e = p->joint.e;
   double z[4], work[4], f[16], a[4 * M], rho[4], sum = 0.0;
+  double *effect = got(e), *turned = got(e);
+  memset(effect, 0, e * sizeof(double));
+  for (size_t j = 0; j < e; j++) {
+    slow_rotation(&p->joint.features, j, turned);
+    for (size_t i = 0; i < e; i++)
+      effect[i] += turned[i] * p->point.effect[j];
+  }
   gpc_basis basis = {.m = M,
                      .inducing = p->point.at.inducing,
                      .hyper = p->point.at.hyper,
@@ -329,8 +424,8 @@ static double slow_density(problem *p) {
         phi[j] += a[j + k * s] * p->point.at.q_mean[s];
       for (size_t s = 0; s < r; s++) {
         const int power = gpc_features_block(&p->joint.features, s) == GPC_POWER;
-        phi[j] += (f[s] + (power ? p->joint.features.slope * z[j] : 0.0)) *
-                  p->point.effect[j * r + s];
+        phi[j] +=
+            (f[s] + (power ? p->joint.features.slope * z[j] : 0.0)) * effect[j * r + s];
       }
       total += exp(phi[j]);
     }
@@ -339,7 +434,7 @@ static double slow_density(problem *p) {
   for (size_t i = 0; i < M; i++)
     sum -= 0.5 * p->point.at.q_mean[i] * p->point.at.q_mean[i];
   for (size_t j = 0; j < e; j++) {
-    const double tau = p->point.tau[gpc_features_block(&p->joint.features, j % r)];
+    const double tau = p->point.tau[gpc_features_block(&p->joint.features, j)];
     sum -= 0.5 * p->point.effect[j] * p->point.effect[j] / (tau * tau) + log(tau);
   }
   return sum + gpc_joint_hyperprior(&p->joint, p->point.tau, NULL);
@@ -441,7 +536,7 @@ static void test_surrogate(void) {
                                  .solution = gpc_joint_begin(&p->joint)};
       const size_t dim = gpc_joint_dim(&p->joint);
       CHECK(dim == (k == 2 ? 4 : 6));
-      double h[6], g[6], value, up, down;
+      double h[7], g[7], value, up, down;
       gpc_joint_get_h(&p->joint, &p->point, h);
       h[2] += 0.4;
       CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
@@ -465,7 +560,7 @@ static void test_fixed_point(void) {
   problem *p = cmemory_get(NULL, sizeof *p);
   make_problem(3, p);
   gpc_joint_point to;
-  double h[6], value;
+  double h[7], value;
   gpc_joint_point_get(&p->joint, &to);
   gpc_joint_get_h(&p->joint, &p->point, h);
   struct gpc_joint_solution *solution = gpc_joint_begin(&p->joint);
@@ -551,7 +646,7 @@ static void test_reduced(void) {
                                .to = &to,
                                .mean_scale = 1.0,
                                .solution = gpc_joint_begin(&p->joint)};
-    double h[6], value, again;
+    double h[7], value, again;
     gpc_joint_get_h(&p->joint, &p->point, h);
     h[0] += 0.5;
     h[1] -= 0.3;
@@ -646,7 +741,7 @@ static void test_tau_derivatives(void) {
                                .mean_scale = 1.0,
                                .solution = gpc_joint_begin(&p->joint)};
     const size_t dim = gpc_joint_dim(&p->joint);
-    double h[6], value, own[6], gradient[GPC_BLOCKS], second[GPC_BLOCKS][GPC_BLOCKS];
+    double h[7], value, own[7], gradient[GPC_BLOCKS], second[GPC_BLOCKS][GPC_BLOCKS];
     double up[GPC_BLOCKS], down[GPC_BLOCKS], unused[GPC_BLOCKS][GPC_BLOCKS];
     gpc_joint_get_h(&p->joint, &p->point, h);
     CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
@@ -703,7 +798,7 @@ static void test_step(void) {
         mixed.hee[i] = 0.4 * p->pass.hee[i] + 0.6 * other.hee[i];
       gpc_joint_point_copy(&p->joint, &p->point, &to);
       const size_t dim = gpc_joint_dim(&p->joint);
-      double h[6], low[6], high[6], value, best, near, start = 0.0;
+      double h[7], low[7], high[7], value, best, near, start = 0.0;
       gpc_joint_get_h(&p->joint, &p->point, h);
       for (size_t i = 0; i < dim; i++) {
         low[i] = h[i] - 0.7;
@@ -849,6 +944,7 @@ static void test_tiles(void) {
 
 int main(void) {
   test_features();
+  test_skew();
   test_tilt();
   test_pass(0);
   test_pass(1);

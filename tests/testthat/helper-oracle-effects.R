@@ -76,3 +76,26 @@ mixed_data <- function(n, k, w = 0.5, b = 1) {
   y <- max.col(f - log(-log(matrix(stats::runif(n * k), n))))
   list(scores = z, labels = factor(y, levels = seq_len(k)))
 }
+
+# From coefficients to the parameters of the model with the two parts of the matrix, eq. (33b): list of the matrix that does it and of the
+# standard deviations of the parameters. At class q and feature i of the matrix: q <= i symmetric, q > i skew, the last class the level.
+oracle_effect_parameters <- function(fit) {
+  effects <- fit$effects
+  k <- ncol(effects$effect)
+  r <- nrow(effects$effect)
+  out <- diag(k * r)
+  tau <- rep(rep(effects$sd[names(effects$sd) != "skew"], effects$count[effects$count > 0]), k)
+  if ("skew" %in% names(effects$sd)) {
+    helmert <- sapply(seq_len(k - 1), function(j) c(rep(-1, j), j, rep(0, k - j - 1)) / sqrt(j * (j + 1)))
+    place <- function(q, i) (q - 1) * r + 1 + i
+    d <- function(q, i) replace(numeric(k * r), place(seq_len(k), i), helmert[, q])
+    for (i in seq_len(k - 1)) {
+      out[place(k, i), ] <- replace(numeric(k * r), place(seq_len(k), i), 1 / sqrt(k))
+      for (q in seq_len(k - 1)) {
+        out[place(q, i), ] <- if (q == i) d(i, i) else (d(q, i) + sign(i - q) * d(i, q)) / sqrt(2)
+        if (q > i) tau[place(q, i)] <- effects$sd[["skew"]]
+      }
+    }
+  }
+  list(free = out %*% oracle_effect_free(fit), tau = unname(tau))
+}

@@ -204,6 +204,23 @@ test_that("fits with three blocks of effects keep their predictions, and take ne
     expect_false(any(grepl("power", names(coef(fit)))))
   }
   again <- suppressWarnings(update(old$fits$few, old$new$few$scores, old$new$few$labels))
-  expect_equal(predict(again, old$new$few$scores), old$updated, tolerance = 1e-3)
+  expect_lt(max(abs(predict(again, old$new$few$scores) - old$updated)), 0.01) # the hyperprior of the matrix has moved since
   expect_identical(again$effects$count[4], 0L)
+})
+
+test_that("fits with one variance for the matrix keep their predictions, and take new rows", {
+  old <- readRDS(test_path("fixtures", "format-5.rds"))
+  for (name in names(old$fits)) {
+    fit <- old$fits[[name]]
+    expect_identical(fit$format, 5L)
+    expect_equal(predict(fit, old$new$scores), old$probs[[name]], tolerance = 1e-8)
+    expect_equal(summary(fit)$effects$parts, old$worth[[name]], tolerance = 1e-8)
+    expect_false("sd_skew" %in% names(coef(fit)))
+  }
+  again <- suppressWarnings(update(old$fits$frozen, old$new$scores, old$new$labels)) # goes on with one variance
+  expect_identical(names(again$effects$sd), names(old$fits$frozen$effects$sd))
+  expect_lt(max(abs(predict(again, old$new$scores) - old$updated$frozen)), 0.02) # the hyperprior has moved
+  again <- suppressWarnings(update(old$fits$few, old$new$scores, old$new$labels)) # is fitted anew
+  expect_true("skew" %in% names(again$effects$sd))
+  expect_lt(max(abs(predict(again, old$new$scores) - old$updated$few)), 0.05)
 })

@@ -379,3 +379,90 @@ test_that("effects are fitted to the end where a few scores lie far out", {
   expect_true(fit$converged) # steps of .1 in the logarithms of the hyperparameters were too long
   expect_gt(fit$elbo, -1640)
 })
+
+# The symmetric and the skew part of the matrix ------------------------------------------------
+
+# W and its parts, in contrasts of both the classes and the scores, of a fit: c = list(symmetric, skew) of parameters, and their covariances
+oracle_skew <- function(fit) {
+  k <- ncol(fit$effects$effect)
+  r <- nrow(fit$effects$effect)
+  own <- length(fit$inducing) + fit$effects$slopes
+  free <- oracle_effect_free(fit)
+  mean <- drop(free %*% as.vector(fit$effects$effect))
+  cov <- free %*% oracle_effect_cov(fit)[-seq_len(own), -seq_len(own)] %*% t(free)
+  helmert <- sapply(seq_len(k - 1), function(j) c(rep(-1, j), j, rep(0, k - j - 1)) / sqrt(j * (j + 1)))
+  d <- function(q, i) { # weights of D_qi = sum_k U_kq E_ki
+    w <- numeric(k * r)
+    w[(seq_len(k) - 1) * r + 1 + i] <- helmert[, q]
+    w
+  }
+  sym <- skew <- NULL
+  for (i in seq_len(k - 1)) {
+    sym <- cbind(sym, d(i, i))
+    for (q in seq_len(i - 1)) {
+      sym <- cbind(sym, (d(q, i) + d(i, q)) / sqrt(2))
+      skew <- cbind(skew, (d(i, q) - d(q, i)) / sqrt(2))
+    }
+  }
+  for (i in seq_len(k - 1)) { # the level
+    w <- numeric(k * r)
+    w[(seq_len(k) - 1) * r + 1 + i] <- 1 / sqrt(k)
+    sym <- cbind(sym, w)
+  }
+  lapply(list(matrix = sym, skew = skew), function(w) list(mean = drop(crossprod(w, mean)), cov = crossprod(w, cov %*% w)))
+}
+
+test_that("the parts of the matrix are worth the ratio of prior and posterior density at zero", {
+  set.seed(30)
+  for (fit in list(three$fit, fit_mixed(300, 4)$fit)) {
+    parts <- oracle_skew(fit)
+    for (name in names(parts)) {
+      at <- parts[[name]]
+      tau <- fit$effects$sd[[name]]
+      n <- length(at$mean)
+      worth <- 0.5 * (determinant(at$cov)$modulus + drop(at$mean %*% solve(at$cov, at$mean))) - n * log(tau)
+      expect_equal(summary(fit)$effects$parts[[name]], as.vector(worth), tolerance = 1e-6)
+    }
+  }
+  expect_output(print(summary(three$fit)), "symmetric part of the matrix: about.*skew part of the matrix: about")
+  expect_output(print(three$fit), "class effects: offsets, matrix, matrix of the probabilities, powers \\(")
+})
+
+test_that("with one variance for both parts the matrix has one", {
+  held <- c(offset = 0.2, matrix = 0.05, softmax = 0.1, power = 0.02)
+  one <- quiet_gp(three$scores, three$labels, class_effects = "matrix", hyper = held)
+  both <- quiet_gp(three$scores, three$labels, class_effects = "matrix", hyper = c(held, skew = 0.05))
+  expect_identical(names(one$effects$sd), c("offset", "matrix", "softmax", "power"))
+  expect_identical(names(both$effects$sd), c("offset", "matrix", "softmax", "power", "skew"))
+  expect_equal(both$elbo, one$elbo, tolerance = 1e-6)
+  expect_equal(predict(both, three$scores), predict(one, three$scores), tolerance = 1e-4)
+  less <- quiet_gp(three$scores, three$labels, class_effects = "matrix", hyper = c(held, skew = 1e-8))
+  expect_lt(max(abs(oracle_skew(less)$skew$mean)), 1e-4)
+  expect_gt(max(abs(oracle_skew(both)$skew$mean)), 1e-2)
+})
+
+test_that("classes that are confused in both directions are told so by one of them", {
+  set.seed(31)
+  n <- 6000
+  z <- matrix(rnorm(n * 8, sd = 1.5), n)
+  w <- matrix(rnorm(64), 8)
+  f <- 0.8 * z + z %*% (w + t(w)) / 10
+  y <- max.col(f - log(-log(matrix(runif(n * 8), n))))
+  fit <- quiet_gp(z[1:1500, ], y[1:1500])
+  expect_lt(fit$effects$sd[["skew"]], 0.6 * fit$effects$sd[["matrix"]])
+  equal <- quiet_gp(z[1:1500, ], y[1:1500], hyper = c(matrix = fit$effects$sd[["matrix"]]^2))
+  expect_gt(fit$elbo, equal$elbo)
+  test <- 1501:n
+  expect_lt(log_loss(predict(fit, z[test, ]), y[test]), log_loss(predict(equal, z[test, ]), y[test]))
+})
+
+test_that("effects that are worth next to nothing change next to nothing", {
+  for (seed in 1:4) {
+    set.seed(seed)
+    z <- matrix(rnorm(200 * 6, sd = 3), 200)
+    y <- max.col(z / 2 - log(-log(matrix(runif(1200), 200))))
+    fit <- calib_gp(z, y, class_effects = "matrix", integrate = FALSE)
+    none <- calib_gp(z, y, class_effects = "none", integrate = FALSE)
+    expect_lt(mean(abs(predict(fit, z) - predict(none, z))), 0.06)
+  }
+})

@@ -14,12 +14,13 @@ test_that("what is kept is the gradient and the curvature of the rows at the opt
     d <- with_seed(20 + k, mixed_data(300, k))
     fit <- frozen_gp(d$scores, d$labels, class_effects = "matrix", integrate = FALSE)
     site <- fit$stream$effects
-    tau <- rep(rep(fit$effects$sd, fit$effects$count[fit$effects$count > 0]), k)
+    parameters <- oracle_effect_parameters(fit)
+    tau <- parameters$tau
     knots <- length(fit$stream$knots)
     own <- knots + seq_along(site$effect)
     # where the bound is highest the gradient of the rows is that of the prior, with the other sign
     expect_lt(max(abs(site$b[own] - site$effect / tau^2)), 0.1 * max(abs(site$b[own])) + 0.1)
-    free <- oracle_effect_free(fit) # what is kept is in the parameters of the model
+    free <- parameters$free # what is kept is in the parameters of the model
     expect_equal(site$effect, drop(free %*% as.vector(fit$effects$effect)))
     # posterior precision = curvature of the rows + prior precision
     cov <- effects_cov(fit$effects)

@@ -20,7 +20,7 @@
 #'   probabilities or logits, one column per class or a vector for the second of two.
 #' @param data The predictors: a data frame or matrix, one row per case.
 #' @param labels The true classes of the rows.
-#' @param method Name of the calibrator (`"gp"`, `"temperature"`, `"platt"`, `"isotonic"`, `"beta"`, `"bbq"`,
+#' @param method Name of the calibrator (`"gp"`, `"temperature"`, `"vector"`, `"matrix"`, `"platt"`, `"isotonic"`, `"beta"`, `"bbq"`,
 #'   `"histogram"`, `"none"`) or a function such as [calib_gp()].
 #' @param folds The number of folds, or a vector that says for every row to which fold it belongs. A number
 #'   gives random folds with equal shares of the classes; use [set.seed()] to make them reproducible.
@@ -30,7 +30,8 @@
 #'   from calibration is estimated without bias.
 #' @return An object of class `calib_cv`: a list of `calibrator` (see [calibrator]), `model` (the classifier of
 #'   all rows), `predict`, `scores` (out-of-fold, N x K), `labels`, `fold` (a number per row), `assessment`
-#'   (a data frame, see `tidy()`) and `call`. Unlike a calibrator, it contains a model and functions.
+#'   (a data frame, see `tidy()`) and `call`. Unlike a calibrator, it contains a model and functions:
+#'   a session that reads it from a file needs the packages of the classifier as well.
 #'   `predict()` gives what [predict.calibrator()] does; `tidy()` one row per fold with `fold`, `n`,
 #'   `log_loss` and `brier_score` before calibration, and `log_loss_calibrated` and `brier_score_calibrated` after
 #'   calibration with the other folds (`NA` without `assess`). Before calibration, logits are turned into probabilities
@@ -67,6 +68,9 @@ calib_cv <- function(train, predict, data, labels, method = "gp", folds = 10, gr
   fold <- cv_folds(folds, labels, groups, n)
   scores <- cv_scores(train, predict, data, labels, fold)
   calibrator <- fitter(scores, labels, ...)
+  if (inherits(calibrator, "calibrator")) { # as it would be written, not as it was called here
+    calibrator$call <- as.call(c(list(as.name(paste0("calib_", calibrator$method)), scores = quote(out_of_fold_scores), labels = quote(labels)), list(...)))
+  }
   structure(list(
     calibrator = calibrator, model = train(cv_rows(data, seq_len(n)), labels), predict = predict,
     scores = scores, labels = labels, fold = fold,

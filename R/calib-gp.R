@@ -3,8 +3,8 @@
 #' Learns one smooth function g of a score, shared by all classes, and returns
 #' \deqn{\pi(z)_k = \frac{\exp g(z_k)}{\sum_j \exp g(z_j)}}{pi(z)_k = exp g(z_k) / sum_j exp g(z_j)}
 #' averaged over the posterior distribution of g. The prior mean of g is temperature scaling, and the fitted map departs
-#' from it only where the calibration rows support this. By default, effects of single classes are added where they
-#' improve the fit (see below). Works for any number of classes, for logits and for probabilities, and gives posterior
+#' from it only where the calibration rows support this. By default, effects of single classes are added unless they
+#' make the fit worse (see below). Works for any number of classes, for logits and for probabilities, and gives posterior
 #' intervals.
 #'
 #' # The model

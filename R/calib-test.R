@@ -4,6 +4,10 @@
 #'
 #' Four tests of the hypothesis that labels are drawn from the probabilities, for two classes and more.
 #'
+#' The default looks for probabilities that are too extreme, too cautious, or too high or low for a class, and cannot see a calibration
+#' curve that is bent: a large p-value says nothing about its shape. `"mcb"` and `"skce"` see bent curves. Which classes are wrong, and
+#' how, is answered by [calib_validate()]. `print()` says of each test what it can see.
+#'
 #' # Methods
 #' \describe{
 #'   \item{`"likelihood"`}{Likelihood ratio against recalibration by Cox's slope b and an offset per class,
@@ -59,7 +63,7 @@
 #' @param groups `NULL`, or one value per row: rows with the same value may depend on each other.
 #' @param estimator,kernel,bandwidth For `"skce"`, see below.
 #' @param by `NULL`, or one value per row (hospital, airport, sex): one test for each.
-#' @return An object of class `htest`: a list with `statistic`, `parameter`, `p.value`, `estimate`, `method`
+#' @return An object of class `c("calibration_test", "htest")`: a list with `statistic`, `parameter`, `p.value`, `estimate`, `method`
 #'   (which says how the p-value was made), `data.name`, and `null.value`. With `by`, a data frame with one row for each of its
 #'   values and the columns `by`, `n`, `statistic`, `p.value` and `p.adjusted` (by Holm's method, for all values together); its
 #'   attribute `tests` holds the objects of class `htest`.
@@ -107,9 +111,28 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
       mcb = test_mcb(forecast, replicates),
       skce = test_skce(forecast, replicates, estimator, kernel, bandwidth)
     )
-    structure(c(out, list(data.name = name)), class = "htest")
+    structure(c(out, list(data.name = name, sees = test_sees[[method]])), class = c("calibration_test", "htest"))
   }
   if (is.null(by)) test(forecast, groups, data_name) else test_each(forecast, groups, check_by(by, length(forecast$labels)), test, data_name)
+}
+
+test_sees <- list(
+  likelihood = paste("This test sees probabilities that are too extreme, too cautious, or too high or low for a class.",
+    "It cannot see a bent calibration curve: for that, use method = \"mcb\" or \"skce\", or calib_validate()."),
+  spiegelhalter = paste("This test sees over- and underconfidence on the whole. It cannot see errors that leave the expected Brier score",
+    "unchanged, as a bent calibration curve may: for these, use method = \"mcb\" or \"skce\", or calib_validate()."),
+  mcb = "This test sees calibration curves of any increasing shape, bent ones too.",
+  skce = "This test sees departures from calibration of any shape."
+)
+
+#' @rdname calib_test
+#' @param x A test.
+#' @param ... Passed on to the `print()` of tests in stats.
+#' @export
+print.calibration_test <- function(x, ...) {
+  NextMethod()
+  if (length(x$sees)) cat(strwrap(x$sees, 90), sep = "\n")
+  invisible(x)
 }
 
 #' The test of each group of rows, in a table

@@ -208,8 +208,10 @@ describe.calib_vector <- function(object) {
   error <- object$std_error[length(object$classes) + seq_along(object$weights)]
   error <- 2 * if (length(error) == 2) sqrt(mean(stats::vcov(object)[3:4, 3:4])) else error
   verdict <- if (isTRUE(all(object$weights + error < 1))) "overconfident" else if (isTRUE(all(object$weights - error > 1))) "underconfident"
-  describe_linear(object, "Vector scaling", paste0("slopes ", format(ends[1], digits = 3), " to ", format(ends[2], digits = 3),
-    if (isTRUE(nzchar(verdict))) paste0(": the scores of every class were ", verdict)))
+  two <- length(object$classes) == 2
+  describe_linear(object, "Vector scaling", paste0(if (two) paste0("slope ", format(mean(ends), digits = 3)) else {
+    paste0("slopes ", format(ends[1], digits = 3), " to ", format(ends[2], digits = 3))
+  }, if (isTRUE(nzchar(verdict))) paste0(if (two) ": the scores were " else ": the scores of every class were ", verdict)))
 }
 
 #' @export

@@ -60,7 +60,7 @@ say_loss <- function(object) {
   say <- function(x) if (is.na(x)) "infinite" else format(round(x, 4), nsmall = 4)
   size <- off_size(object$n, length(object$classes))
   paste0("log loss on ", if (size < object$n) paste(format(size, big.mark = ","), "of "), "these rows: ", say(loss[[1]]),
-    " before, ", say(loss[[2]]), " after calibration (higher on new rows)")
+    " before, ", say(loss[[2]]), " after calibration (optimistic: these rows were used to fit)")
 }
 
 #' What is not known after update() or merge(), of which `seen_weight` is left

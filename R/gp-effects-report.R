@@ -216,7 +216,8 @@ describe_effects <- function(object) {
   parts <- effect_words(setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew"), k)
   paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")",
     if (abs(worth) < 1) {
-      paste0("; the log evidence is about the same without them", if (auto) " (\"auto\" drops effects that lower it by more than 1)")
+      paste0("; kept, though they ", if (worth < 0) "do not help" else "hardly help", " (log evidence ", if (worth >= 0) "+", format(worth, digits = 1),
+        if (auto) "; \"auto\" drops them below -1", ")")
     } else {
       paste0("; they ", if (worth < 0) "lower" else "raise", " the log evidence by ", format(abs(worth), digits = 3))
     })

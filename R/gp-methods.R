@@ -38,12 +38,11 @@ with_slope_var <- function(object, given, evaluate) {
   given
 }
 
-#' How far the map is from its prior mean, both shifted to agree on average over `at`, since a
+#' How far the map is from its prior mean, both shifted to agree on average over `at` (by `weight`), since a
 #' constant does not matter; with the standard deviation of that difference
 #' @noRd
-gp_departure <- function(object, at) {
-  even <- rep(1 / length(at), length(at))
-  out <- .Call(C_centred, object, at, at, even)
+gp_departure <- function(object, at, weight = rep(1, length(at))) {
+  out <- .Call(C_centred, object, at, at, weight / sum(weight))
   data.frame(z = at, departure = out$departure, sd = sqrt(out$var))
 }
 
@@ -140,6 +139,18 @@ describe_process <- function(object) {
   )
 }
 
+#' The share of the calibration scores, by their histogram, at which the map is two standard deviations from its prior mean
+#' @noRd
+clear_share <- function(object) {
+  seen <- object$scores_seen
+  count <- seen$true + seen$other
+  if (sum(count) == 0) return(NA_real_)
+  edges <- seq(seen$breaks[1], seen$breaks[2], length.out = length(count) + 1)
+  at <- (edges[-1] + edges[-length(edges)]) / 2
+  away <- gp_departure(object, if (seen$scale == "log") exp(at) else at, count) # far scores, of which little is known, are few
+  sum(count[abs(away$departure) > 2 * away$sd]) / sum(count)
+}
+
 #' @rdname calibrator
 #' @export
 summary.calib_gp <- function(object, ...) {
@@ -148,6 +159,7 @@ summary.calib_gp <- function(object, ...) {
   at <- seq(object$range[1], object$range[2], length.out = 200)
   if (object$mean == "log") at <- pmax(at, .Machine$double.xmin)
   out$departure <- gp_departure(object, at)
+  out$clear <- clear_share(object)
   out$edf <- gp_edf(object)
   out["effects"] <- list(summarise_effects(object))
   structure(out, class = c("summary.calib_gp", "summary.calibrator"))
@@ -172,11 +184,10 @@ print.summary.calib_gp <- function(x, ...) {
       " calibration rows change their most likely class", say_order_kept(fit), "\n", sep = "")
   }
   away <- x$departure
-  clear <- abs(away$departure) > 2 * away$sd
   most <- which.max(abs(away$departure))
   cat("  largest difference from the prior mean: ", format(abs(away$departure[most]), digits = 2),
-    ", at score ", format(away$z[most], digits = 3), "; the difference exceeds two standard deviations on\n  ",
-    format(100 * mean(clear), digits = 2), " % of this range\n", sep = "")
+    ", at score ", format(away$z[most], digits = 3), if (is.na(x$clear)) "" else paste0("; it exceeds two standard deviations for\n  ",
+      format(100 * x$clear, digits = 2), " % of the calibration scores"), "\n", sep = "")
   print_effects(x$effects, fit$classes)
   invisible(x)
 }

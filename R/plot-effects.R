@@ -59,7 +59,8 @@ plot_moves <- function(object, ..., base_size = 9) {
     said = factor(rep(classes, each = k), levels = classes), estimate = as.vector(moves$estimate),
     sd = as.vector(moves$sd))
   others <- which(as.character(rows$class) != as.character(rows$said))
-  named <- rows[utils::head(others[order(-abs(rows$estimate[others]))], moves_named), ]
+  clear <- others[abs(rows$estimate[others]) > 2 * rows$sd[others]]
+  named <- rows[utils::head(clear[order(-abs(rows$estimate[clear]))], moves_named), ]
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
   short <- function(x) shorten(x, if (k > 12) 6 else 10)
@@ -68,11 +69,11 @@ plot_moves <- function(object, ..., base_size = 9) {
   digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
   shown <- abs(named$estimate) >= 0.5 * 10^-digits
   named <- named[shown | seq_along(shown) == 1, ]
-  named$label <- formatC(named$estimate, digits = digits, format = "f", flag = "+")
+  named$label <- if (nrow(named)) formatC(named$estimate, digits = digits, format = "f", flag = "+") else character()
   ggplot(rows, aes(.data$said, .data$class)) +
     ggplot2::geom_tile(aes(fill = .data$estimate)) +
-    ggplot2::geom_tile(data = named, width = 1, height = 1, fill = NA, colour = "black", linewidth = base_size / 20) +
-    (if (numbers) {
+    (if (nrow(named)) ggplot2::geom_tile(data = named, width = 1, height = 1, fill = NA, colour = "black", linewidth = base_size / 20)) +
+    (if (numbers && nrow(named)) {
       geom_fit_text(aes(.data$said, .data$class, label = .data$label), data = named, width = 0.9 / k,
         height = 0.9 / k, size = text_size(base_size),
         colour = ifelse(abs(named$estimate) > 0.75 * most, "white", "black"))
@@ -90,9 +91,8 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Effects of the matrix", x = "Class to which the scores give 90 %", y = "Class that changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. Largest changes off the diagonal (row for column): ", paste(shorten(named$class, 12), "for", shorten(named$said, 12),
-        named$label, sep = "\u00a0", collapse = ", "), say_move(named[1, ]), " Changes sum to zero over the classes.",
-        base_size = base_size)) +
+      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named),
+        " Changes sum to zero over the classes.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), plot.caption = element_text(hjust = 0.5), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
       axis.text = element_text(size = rel(if (k > 12) (if (base_size < 8) 0.5 else 0.7) else 0.8)),
@@ -100,9 +100,15 @@ plot_moves <- function(object, ..., base_size = 9) {
         hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))
 }
 
-#' One of the moves in a sentence
+#' The framed moves in a sentence
 #' @noRd
-say_move <- function(move) {
-  paste0(". The first: where the scores give 90 % to ", shorten(move$said, 12), ", the latent value of ", shorten(move$class, 12),
-    if (move$estimate < 0) " is lowered by " else " is raised by ", sub("^[+-]", "", move$label), ".")
+say_moves <- function(named) {
+  if (!nrow(named)) return("No change off the diagonal exceeds two posterior standard deviations, so that no cell is framed.")
+  each <- split(named, factor(as.character(named$said), levels = unique(as.character(named$said))))
+  words <- vapply(each, function(moves) {
+    paste0("when the scores say ", shorten(moves$said[1], 12), ", ", paste0(shorten(moves$class, 12),
+      ifelse(moves$estimate < 0, " is lowered by ", " is raised by "), sub("^[+-]", "", moves$label), collapse = ", "))
+  }, "")
+  words <- paste(words, collapse = "; ")
+  paste0("Framed, the largest changes beyond two posterior standard deviations: ", words, ".")
 }

@@ -32,8 +32,8 @@
 #'   of them for a single fit of [calib_gp()], otherwise the identity. Prior mean and temperature are
 #'   those of the first such fit.
 #' @param level Level of the band; `NULL` for none.
-#' @param range The lowest and highest score to draw. `NULL`: where the bulk of the calibration scores
-#'   lies, or -10 to 10 if there is no fit of [calib_gp()].
+#' @param range The lowest and highest score to draw. `NULL`: where the central 99 % of the calibration scores
+#'   lie, or -10 to 10 if there is no fit of [calib_gp()].
 #' @param histogram Whether to draw the scores below (those of the first fit of [calib_gp()]).
 #' @param inducing Whether to mark the inducing inputs.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
@@ -109,7 +109,7 @@ latent_plan <- function(fits, compare, range) {
   }
   seen <- if (length(gps) && gps[[1]]$scores_seen$rows > 0) gps[[1]]$scores_seen
   if (is.null(range)) {
-    ends <- lapply(gps, function(fit) fit$scores_seen$breaks)
+    ends <- lapply(gps, function(fit) bulk_range(fit$scores_seen))
     range <- if (length(gps)) base::range(unlist(ends)) else c(-10, 10)
   } else {
     if (!is.numeric(range) || length(range) != 2 || any(!is.finite(range)) || range[1] >= range[2]) {
@@ -362,7 +362,7 @@ latent_caption <- function(plan, level, histogram, points) {
   first <- if (length(plan$gps)) plan$gps[[1]]
   some <- !is.null(seen) && seen$rows < first$n &&
     ("temperature" %in% plan$compare && !is.na(seen$temperature) || histogram)
-  beyond <- if (histogram) max(seen$beyond) else 0
+  beyond <- if (histogram) beyond_axis(plan) else 0
   wrap_words(
     if (!is.null(level) && length(plan$gps)) {
       paste0("Band: ", say_level(level), " posterior interval. ")

@@ -3,13 +3,14 @@
 #' Calibration map
 #'
 #' Draws the calibrated probability against the raw probability (see [calib_map()]), one curve for each calibrator, with
-#' a band for [calib_gp()]. The diagonal means no change; where a curve lies below it, probabilities are lowered.
+#' a band for [calib_gp()] and, with two classes, for [calib_platt()] and [calib_beta()]; the caption says what it is. The diagonal means no change; where a curve lies below it, probabilities are lowered.
 #'
 #' Two classes have one map, that of the second class. With more classes only the one-vs-all methods have maps, one for
 #' each class, which are drawn side by side; for [calib_gp()] and [calib_temperature()] use [plot_latent()].
 #'
 #' @param x,object A calibrator; for `plot_map()` also a named list of them, for the same classes.
-#' @param level Level of the band of [calib_gp()]; it comes from random draws; use [set.seed()] to make it reproducible.
+#' @param level Level of the bands. That of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side; use
+#'   [set.seed()] to make it reproducible.
 #' @param classes With more than two classes: how many to draw, or their names.
 #' @param points At how many evenly spaced probabilities to evaluate the maps.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
@@ -42,7 +43,7 @@ plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size 
   names <- if (is.null(names(fits))) describe(fits[[1]])$title else names(fits)
   at <- seq(0, 1, length.out = points)
   rows <- do.call(rbind, unname(Map(function(fit, name) {
-    map <- tryCatch(calib_map(fit, at, level), gpcalib_error_input = function(e) {
+    map <- tryCatch(add_wald_band(calib_map(fit, at, level), fit, level), gpcalib_error_input = function(e) {
       if (length(fits) == 1 || !grepl("no calibration map", conditionMessage(e))) stop(e)
       stop_input(paste0("x[[\"", name, "\"]]"), paste0("of class ", class(fit)[1], " has no calibration map for ", length(fit$classes), " classes"),
         "Leave it out, or draw shared maps by plot_latent().")
@@ -53,8 +54,7 @@ plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size 
     rows <- rows[rows$class %in% shown, ]
     rows$class <- factor(as.character(rows$class), levels = shown)
   }
-  kinds <- vapply(fits, function(fit) if (inherits(fit, "calib_gp")) 1L else if (is.null(fit$x0)) 0L else 2L, 0L)
-  draw_map(rows, shown, length(first), say_bands(kinds, level), base_size)
+  draw_map(rows, shown, length(first), say_bands(fits, names, rows, level), base_size)
 }
 
 map_classes <- function(all, classes) {
@@ -69,16 +69,52 @@ map_classes <- function(all, classes) {
   classes
 }
 
-#' @param kinds 1: posterior bands, 2: Venn-Abers pairs, 0: none.
+#' The map with the intervals of a fit that has them by its covariance
 #' @noRd
-say_bands <- function(kinds, level) {
-  words <- c(if (1L %in% kinds) paste0(say_level(level), " posterior interval"), if (2L %in% kinds) "Venn-Abers pair")
-  if (length(words)) paste0(" Band: ", paste(words, collapse = "; "), ".")
+add_wald_band <- function(map, fit, level) {
+  if (length(fit$classes) > 2 || !inherits(fit, c("calib_platt", "calib_beta"))) return(map)
+  # A fit without a covariance has limits that are NA, and gets no band.
+  band <- withCallingHandlers(within_range(predict(fit, as_pair(fit, map$p), type = "interval", level = level)),
+    gpcalib_warning_undefined = function(w) invokeRestart("muffleWarning"))
+  map$conf.low <- unname(band[, 2, 2])
+  map$conf.high <- unname(band[, 2, 3])
+  map
+}
+
+#' What the bands are and, beside other maps, whose
+#' @noRd
+say_bands <- function(fits, names, rows, level) {
+  banded <- vapply(names, function(name) any(!is.na(rows$conf.low[rows$fit == name])), NA)
+  if (!any(banded)) return(NULL)
+  kind <- vapply(fits[banded], function(fit) {
+    if (inherits(fit, "calib_gp")) "posterior interval" else if (!is.null(fit$x0)) "Venn-Abers pair" else "confidence interval"
+  }, "")
+  words <- vapply(unique(kind), function(one) {
+    paste0(if (one != "Venn-Abers pair") paste0(say_level(level), " "), one, if (length(fits) > 1) paste0(" (", paste(shorten(names[banded][kind == one], 20), collapse = ", "), ")"))
+  }, "")
+  paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".")
+}
+
+band_window <- 0.03 # of the axis, to either side
+
+#' Limits from random draws with their small steps smoothed: the distance from the curve, by local lines
+#' @noRd
+smooth_bands <- function(banded) {
+  for (rows in split(seq_len(nrow(banded)), list(banded$fit, banded$class), drop = TRUE)) {
+    n <- length(rows)
+    if (n * band_window < 3) next # too few places for steps to be seen
+    curve <- banded$calibrated[rows]
+    if (all(diff(curve) == 0) || mean(diff(curve) == 0) > 0.5) next # steps are meant
+    even <- function(limit) stats::lowess(banded$p[rows], limit - curve, f = 2 * band_window, iter = 0)$y
+    banded$conf.low[rows] <- pmax(0, curve + pmin(0, even(banded$conf.low[rows])))
+    banded$conf.high[rows] <- pmin(1, curve + pmax(0, even(banded$conf.high[rows])))
+  }
+  banded
 }
 
 draw_map <- function(rows, shown, k, bands, base_size) {
   pen <- base_size / 10
-  banded <- rows[!is.na(rows$conf.low), ]
+  banded <- smooth_bands(rows[!is.na(rows$conf.low), ])
   fits <- levels(rows$fit)
   columns <- if (is.null(shown)) 1 else ggplot2::wrap_dims(length(shown))[2]
   event <- if (is.null(shown)) shorten(rows$class[1], 20)
@@ -119,22 +155,28 @@ draw_map <- function(rows, shown, k, bands, base_size) {
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, base_size = base_size)
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some of the corners of the stepped maps.", base_size = base_size)
     ) +
     picture_theme(base_size) +
     legend_above(said, c("colour", "linetype", if (!is.null(marked)) "shape"), base_size) +
     square_theme()
 }
 
-#' Rows of step maps that carry a mark: about eight of each map, those of different maps at different probabilities
+#' Rows of step maps that carry a mark: up to eight corners of each, those of different maps at different probabilities
 #' @noRd
 mark_steps <- function(rows, names) {
-  at <- sort(unique(rows$p))
-  do.call(rbind, lapply(seq_along(names), function(j) {
-    want <- (seq_len(8) - 1 + (j - 0.5) / length(names)) / 8
-    near <- at[unique(round(want * (length(at) - 1))) + 1]
-    rows[rows$fit == names[j] & rows$p %in% near, ]
-  }))
+  used <- numeric()
+  parts <- list()
+  for (name in names) for (part in split(rows[rows$fit == name, ], rows$class[rows$fit == name], drop = TRUE)) {
+    bend <- abs(diff(diff(part$calibrated)))
+    corners <- 1L + which(bend > 1e-9)
+    corners <- corners[c(TRUE, diff(corners) > 1)] # a corner between two places bends at both
+    corners <- corners[!part$p[corners] %in% used]
+    if (length(corners) > 8) corners <- corners[round(seq(1, length(corners), length.out = 8))]
+    used <- c(used, part$p[corners])
+    parts <- c(parts, list(part[corners, ]))
+  }
+  do.call(rbind, parts)
 }
 
 #' @rdname plot_map

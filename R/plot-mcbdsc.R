@@ -7,7 +7,8 @@
 #' have the same mean score, MCB - DSC + UNC. Points further up and to the left are better. A comparison with `by` gives
 #' a panel for each of its values.
 #'
-#' @param x A result of [compare_forecasts()].
+#' @param x A result of [compare_forecasts()], or, as in [plot_reliability()], the probabilities of one forecast or a named list of such.
+#' @param labels The true classes, where `x` is probabilities.
 #' @param measure Which score; `NULL`: the Brier score if there is one, otherwise the first that has a decomposition.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
@@ -21,12 +22,18 @@
 #' fit <- calib_platt(rain_nyc$prob, rain_nyc$rain, scale = "logit")
 #' both <- list(raw = rain_nyc$prob, platt = predict(fit, rain_nyc$prob),
 #'   rough = round(rain_nyc$prob, 1))
-#' plot_mcbdsc(compare_forecasts(both, rain_nyc$rain, scores = "brier_score"))
+#' plot_mcbdsc(both, rain_nyc$rain)
 #' @export
-plot_mcbdsc <- function(x, measure = NULL, ..., base_size = 9) {
+plot_mcbdsc <- function(x, labels = NULL, measure = NULL, ..., base_size = 9) {
   check_dots_empty(...)
-  if (!inherits(x, "forecast_comparison")) {
-    stop_input("x", "must be a comparison of forecasts", "Give the result of compare_forecasts().")
+  if (inherits(x, "forecast_comparison")) {
+    # The second argument was the measure once.
+    if (is.null(measure) && is.character(labels) && length(labels) == 1) measure <- labels
+  } else {
+    if (is.null(labels)) {
+      stop_input("x", "must be a comparison of forecasts", "Give the result of compare_forecasts(), or probabilities and `labels`.")
+    }
+    x <- compare_forecasts(as_named_list(x, is_forecast, "x", "probabilities"), labels, scores = if (is.null(measure)) "brier_score" else measure)
   }
   base_size <- check_number(base_size, "base_size", 1, 100)
   known <- unique(x$scores$measure[!is.na(x$scores$uncertainty)])

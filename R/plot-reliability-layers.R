@@ -250,7 +250,7 @@ diagram_caption <- function(tables, plan, base_size) {
   counts <- vapply(tables, function(table) as.double(attr(table, "N")), 0)
   rows <- if (all(vapply(tables, is_whole, NA)) || plan$by_class) {
     paste0("N = ", paste(unique(range(counts)) |> vapply(say_number, ""), collapse = " to "),
-      if (length(tables) > 1 && !plan$by_class) " in each panel", ". ")
+      if (length(tables) > 1 && !plan$by_class) if (length(unique(counts)) > 1) ", depending on the panel" else " in each panel", ". ")
   }
   few <- plan$columns > 2 || base_size < 8
   corner <- !is.null(attr(tables[[1]], "corner"))
@@ -272,7 +272,7 @@ diagram_caption <- function(tables, plan, base_size) {
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, "; thin where there are no scores. ", if (corner) {
+    }, ", from the 1st to the 99th percentile of the scores; thin where there are none. ", if (corner) {
       "O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1); c: area under the ROC curve."
     } else if (few) {
       "ICI: mean distance from the diagonal."

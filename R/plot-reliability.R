@@ -93,7 +93,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
   each <- Map(function(value, arg) per_forecast(value, forecasts, arg), each, names(each))
   dots <- dots[setdiff(names(dots), names(each))]
   by_class <- isTRUE(dots$type %in% c("classwise", "top_label"))
-  if (is.null(classes) && by_class) classes <- most_classes(length(forecasts))
+  if (is.null(classes) && by_class) classes <- most_classes(length(forecasts), ncol(as_score_matrix(forecasts[[1]], "x")))
   rarest <- check_flag(rarest, "rarest")
   chosen <- NULL
   if (by_class && is.numeric(classes) && (rarest || length(forecasts) > 1)) {
@@ -125,7 +125,13 @@ flatten_tables <- function(tables) {
   do.call(c, parts)
 }
 
-most_classes <- function(forecasts) if (forecasts > 1) 3L else 6L
+most_class_panels <- 15L
+
+#' How many classes to draw where the user does not say: all of them where there is room
+#' @noRd
+most_classes <- function(forecasts, k) {
+  if (forecasts == 1) 6L else if (forecasts * k <= most_class_panels) max(2L, as.integer(k)) else 3L
+}
 
 draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
   base_size <- check_number(base_size, "base_size", 1, 100)
@@ -232,7 +238,7 @@ lowest_drawn <- function(tables, type) {
 drawn_classes <- function(tables, classes, type, rarest) {
   table <- tables[[1]]
   present <- as.character(unique(table$class))
-  if (is.null(classes)) classes <- most_classes(length(tables))
+  if (is.null(classes)) classes <- most_classes(length(tables), attr(table, "K"))
   if (is.character(classes) || length(classes) != 1 || !is.numeric(classes)) {
     shown <- as.character(classes)
     known <- attr(table, "classes")
@@ -244,8 +250,10 @@ drawn_classes <- function(tables, classes, type, rarest) {
     return(shown[shown %in% unlist(lapply(tables, function(table) as.character(table$class)))])
   }
   sizes <- class_sizes(table, type)[present]
+  count <- check_count(classes, "classes")
+  if (!rarest && count >= length(present)) return(present) # all of them, in their own order
   shown <- present[order(if (rarest) sizes else -sizes)]
-  utils::head(shown, check_count(classes, "classes"))
+  utils::head(shown, count)
 }
 
 #' Rows of each class: predicted ones of `"top_label"`, else true ones, which a smooth curve does not sum to

@@ -47,11 +47,8 @@
 #' contain it is extended. An interval describes the uncertainty of the calibrated probability
 #' itself, that is, of the map. It is not a prediction interval for the next label.
 #'
-#' Calibration rows can show that a probability is near 1, but hardly how near. Beyond the scores for which the
-#' calibration rows are informative, the true map may be steeper than the fitted one. (These scores are
-#' `fit$averaged$ends`. All rows beyond them together carry as much information as 32 rows with a probability of 1/2, or
-#' a tenth of the total information if that is less.) A quarter of the drawn functions are therefore made steeper there,
-#' by amounts from a half-Cauchy distribution, so that upper limits of probabilities near 1 come closer to 1. This is
+#' Near 0 and 1 few rows inform the map (beyond the scores `fit$averaged$ends`), so that limits there are deliberately
+#' wide: see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`. This is
 #' not done with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is .92 to 1.00

@@ -40,7 +40,7 @@ isotonic_band <- function(forecast, fits, how, clusters) {
     smooth <- if (how$band == "confidence") {
       smooth_fit(forecast$probs[, code], as.integer(forecast$labels == code), forecast$weights)
     }
-    from <- if (!is.null(smooth)) smooth_at(smooth, finite_log_odds(forecast$probs[, code])$x)$value
+    from <- if (!is.null(smooth)) smooth_at(smooth, curve_log_odds(forecast$probs[, code], sum(smooth$cells$w))$x)$value
     draw <- function(first, count) {
       .Call(C_band_draw, forecast, code, places, from, clusters$codes, clusters$count, seed, first, count)
     }
@@ -165,8 +165,9 @@ smooth_table <- function(table, names, classes, fits, how, spread) {
     fit <- fits[[i]]
     rows <- which(table$class == names[i] & table$n > 0)
     ends <- range(fit$cells$x)
-    places <- sort(unique(c(stats::qlogis(seq(stats::plogis(ends[1]), stats::plogis(ends[2]),
-      length.out = 2 * band_points)), seq(ends[1], ends[2], length.out = band_points))))
+    shown <- inner_range(fit$cells) # beyond it the curve is only extended
+    places <- sort(unique(c(stats::qlogis(seq(stats::plogis(shown[1]), stats::plogis(shown[2]),
+      length.out = 2 * band_points)), seq(shown[1], shown[2], length.out = band_points))))
     places <- places[is.finite(places)]
     z <- if (is.null(level)) 0 else if (how$band == "simultaneous") {
       simultaneous_errors(fit, places, level)

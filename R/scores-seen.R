@@ -61,3 +61,30 @@ seen_wrong <- function(seen) {
   if (seen$breaks[1] >= seen$breaks[2]) return("has breaks that are not in order")
   if (!identical(names(seen$beyond), c("true", "other"))) "has shares without names"
 }
+
+bulk_share <- 0.99
+
+#' Where the central 99 % of the scores lie, those of the true class and of the others each half, in whole bins of the histogram. Where
+#' this is most of the histogram anyway, all of it.
+#' @noRd
+bulk_range <- function(seen) {
+  share <- function(counts) if (sum(counts) > 0) counts / sum(counts) else 0 * counts
+  p <- share(seen$true) + share(seen$other)
+  if (sum(p) == 0) return(seen$breaks)
+  upto <- cumsum(p) / sum(p)
+  tail <- (1 - bulk_share) / 2
+  first <- which(upto > tail)[1]
+  last <- which(upto >= 1 - tail)[1]
+  edges <- seq(seen$breaks[1], seen$breaks[2], length.out = length(p) + 1)
+  if (last - first + 1 > 0.75 * length(p)) seen$breaks else edges[c(first, last + 1)]
+}
+
+#' The share of the scores that the axis leaves out, the larger one of the two groups
+#' @noRd
+beyond_axis <- function(plan) {
+  shares <- latent_shares(plan)
+  middle <- (shares$lower + shares$upper) / 2
+  ends <- if (plan$logs) exp(plan$range) else plan$range
+  max(vapply(split(shares$share[middle > ends[1] & middle < ends[2]], shares$group[middle > ends[1] & middle < ends[2]]),
+    function(inside) 1 - sum(inside), 0), 0)
+}

@@ -19,6 +19,20 @@ finite_log_odds <- function(p, counts = NULL) {
   list(x = x, limited = if (is.null(counts)) sum(far) else sum(counts[far]))
 }
 
+least_odds <- 1000 # in small samples, so that few rows do not narrow the axis
+
+#' Log-odds as the curve takes them: no farther than 1 to N
+#'
+#' N rows cannot tell probabilities below 1/N from one another, but on the axis of log-odds they may lie anywhere, and a line
+#' drawn that far out would decide over Emax and its interval.
+#' @noRd
+curve_log_odds <- function(p, total, counts = NULL) {
+  odds <- finite_log_odds(p, counts)
+  most <- log(max(total, least_odds))
+  odds$x <- pmin(pmax(odds$x, -most), most)
+  odds
+}
+
 #' Weights that sum to the number of independent rows they are worth
 #' @noRd
 effective_weights <- function(weights, n) {
@@ -52,8 +66,8 @@ few_for_curve <- 30L # rows: with no more, a curve that cannot be fitted is no s
 #'   `cells` (x, w), `limited`, `status`.
 #' @noRd
 smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
-  odds <- finite_log_odds(p, counts)
   w <- if (is.null(counts)) effective_weights(weights, length(p)) else counts
+  odds <- curve_log_odds(p, sum(w), counts)
   cells <- smooth_rows(odds$x, hit, w)
   values <- sort(unique(cells$x))
   knots <- spline_knots(values)
@@ -128,18 +142,30 @@ draw_normal <- function(cov, draws) {
 smooth_errors <- c("ici", "e50", "e90", "emax")
 
 #' Mean, median, 90 % quantile and maximum of |curve - forecast| over the rows
-#' @param gap matrix with a column per curve; @param w weight of its rows.
+#' @param gap matrix with a column per curve; @param w weight of its rows; @param inner rows that count for the maximum.
 #' @noRd
-gap_summaries <- function(gap, w) {
+gap_summaries <- function(gap, w, inner = rep(TRUE, length(w))) {
   share <- w / sum(w)
   out <- apply(gap, 2, function(g) {
     order <- order(g)
     below <- cumsum(share[order])
     at <- function(q) g[order[which(below >= q - 1e-12)[1]]]
-    c(sum(share * g), at(0.5), at(0.9), g[order[length(g)]])
+    c(sum(share * g), at(0.5), at(0.9), max(g[inner]))
   })
   rownames(out) <- smooth_errors
   out
+}
+
+outer_share <- 0.01 # of the rows at either end, where the curve is only extended
+
+#' The first and 99th percentile of the log-odds: of fewer than 100 rows, the lowest and the highest
+#' @noRd
+inner_range <- function(cells) {
+  order <- order(cells$x)
+  x <- cells$x[order]
+  share <- cells$w[order] / sum(cells$w)
+  upto <- cumsum(share)
+  c(x[which(upto > outer_share + 1e-12)[1]], x[max(which(upto - share < 1 - outer_share - 1e-12))])
 }
 
 #' The errors of the fitted curve, on request with an interval from curves drawn about it
@@ -148,14 +174,16 @@ gap_summaries <- function(gap, w) {
 smooth_summary <- function(fit, level = NULL, draws = 500L) {
   cells <- fit$cells
   p <- stats::plogis(cells$x)
-  estimate <- gap_summaries(matrix(abs(smooth_at(fit, cells$x)$value - p)), cells$w)
+  ends <- inner_range(cells)
+  inner <- function(x) x >= ends[1] & x <= ends[2]
+  estimate <- gap_summaries(matrix(abs(smooth_at(fit, cells$x)$value - p)), cells$w, inner(cells$x))
   out <- cbind(estimate = estimate[, 1], low = NA_real_, high = NA_real_)
   if (is.null(level)) return(out)
   if (length(cells$x) > draw_cells) cells <- thin_cells(cells)
   p <- stats::plogis(cells$x)
   basis <- .Call(C_smooth_basis, fit$knots, as.double(cells$x))
   eta <- drop(basis %*% fit$beta) + basis %*% draw_normal(fit$cov, draws)
-  drawn <- gap_summaries(abs(stats::plogis(eta) - p), cells$w)
+  drawn <- gap_summaries(abs(stats::plogis(eta) - p), cells$w, inner(cells$x))
   out[, 2:3] <- t(apply(drawn, 1, middle_range, level = level))
   # Distances are never below 0: it belongs to the interval unless the curve is away from the diagonal.
   if (departure_p(fit) > 1 - level) out[, 2] <- 0

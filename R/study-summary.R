@@ -193,8 +193,8 @@ print.calib_study <- function(x, digits = 4, ...) {
   }
   metrics <- levels(table$metric)
   cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best (",
-    say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), ")"), 100,
-    exdent = 2), sep = "\n")
+    say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), "; standard errors for new test rows, those of calibration errors corrected for overlapping splits)",
+    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1])), 100, exdent = 2), sep = "\n")
   if (any(table$infinite > 0)) {
     one <- table[which(table$infinite > 0)[1], ]
     cat(say_infinite(one), ": infinite in ", one$infinite, " of ", say_count(one$splits, "split"),
@@ -225,13 +225,26 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
   if (any(x$failed > 0)) shown$failed <- ifelse(x$failed > 0, x$failed, "")
   for (data in levels(droplevels(x$data))) {
     for (metric in levels(droplevels(x$metric))) {
-      rows <- x$data == data & x$metric == metric
+      rows <- which(x$data == data & x$metric == metric)
+      one <- structure(as.data.frame(x)[rows, ], higher = attr(x, "higher"), target = attr(x, "target"))
+      rows <- rows[match(methods_by_result(one, metric), x$method[rows])]
       cat("\n", if (nlevels(droplevels(x$data)) > 1) paste0(data, ", "), metric, "\n", sep = "")
       print(left_names(shown[rows, ], "method"), row.names = FALSE)
     }
   }
   say_problems(attr(x, "problems"))
   invisible(x)
+}
+
+#' Methods from the best to the worst by the mean of a metric, over data sets by their mean; those that failed last
+#' @noRd
+methods_by_result <- function(table, metric = levels(droplevels(table$metric))[1]) {
+  rows <- table[table$metric == metric, ]
+  target <- attr(table, "target")[metric]
+  loss <- if (isTRUE(!is.na(target))) abs(rows$mean - target) else if (isTRUE(attr(table, "higher")[[metric]])) -rows$mean else rows$mean
+  loss[is.na(loss) | rows$failed > 0] <- Inf
+  methods <- levels(droplevels(table$method))
+  methods[order(vapply(methods, function(method) mean(loss[rows$method == method]), 0))]
 }
 
 study_few <- 100
@@ -253,8 +266,8 @@ say_study <- function(table) {
 #' Rows are methods, columns metrics and times; standard deviations if there is room for them
 #' @noRd
 print_one_set <- function(table, digits) {
-  methods <- levels(droplevels(table$method))
-  one <- table[!duplicated(table$method), ]
+  methods <- methods_by_result(table)
+  one <- table[match(methods, table$method), ]
   lines <- lapply(c(TRUE, FALSE), function(spread) {
     out <- data.frame(method = methods)
     for (metric in levels(droplevels(table$metric))) {
@@ -273,7 +286,7 @@ print_one_set <- function(table, digits) {
 #' As in the paper: a table per metric, data sets in rows, methods in columns
 #' @noRd
 print_sets <- function(table, digits) {
-  methods <- levels(droplevels(table$method))
+  methods <- methods_by_result(table)
   for (metric in levels(droplevels(table$metric))) {
     rows <- table[table$metric == metric, ]
     sets <- levels(droplevels(rows$data))

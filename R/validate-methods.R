@@ -65,109 +65,37 @@ print_validation <- function(x, digits) {
   if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
 }
 
-#' Which parts of calibration have an interval that excludes the ideal: named flags, NA where there is none
-#' @noRd
-validation_outside <- function(x) {
-  row <- function(name) as.data.frame(x)[x$measure == name, ]
-  outside <- function(name, ideal) {
-    part <- row(name)
-    if (is.na(part$conf.low) || is.na(part$conf.high)) NA else part$conf.low > ideal || part$conf.high < ideal
-  }
-  c("O:E" = outside("oe_ratio", 1), slope = outside("slope", 1), curve = outside("ici", 0))
-}
-
-#' What can be done about it
-#' @noRd
-say_recalibrate <- function(several) {
-  paste0("If the probabilities have not been calibrated on rows of this population, ", shifting_methods(if (several) 3 else 2, "or"),
-    " can correct that; if they have, more calibration rows may help.")
-}
-
-#' Two digits, more where these would say 1
-#' @noRd
-say_ratio <- function(x) {
-  digits <- 2
-  while (as.numeric(format(x, digits = digits)) == 1 && digits < 6) digits <- digits + 1
-  format(x, digits = digits)
-}
-
-#' What the numbers of one part say in words
-#' @noRd
-validation_verdict <- function(x) {
-  row <- function(name) as.list(as.data.frame(x)[x$measure == name, ])
-  ratio <- row("oe_ratio")
-  slope <- row("slope")
-  if (isTRUE(slope$conf.high < 0)) {
-    return(paste("The probabilities contradict the event: the higher they are, the rarer it is (the slope is below 0).",
-      "Check which class is the event (`event`, `event_level`)."))
-  }
-  outside <- validation_outside(x)
-  if (all(is.na(outside))) return(NULL)
-  is_out <- function(name) isTRUE(outside[[name]])
-  said <- c(
-    if (is_out("O:E")) {
-      paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",
-        say_ratio(ratio$estimate), " events were observed for each one expected.")
-    },
-    if (is_out("slope")) {
-      paste0(if (is_out("O:E")) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",
-        if (slope$estimate < 1) "below" else "above", " 1.")
-    },
-    if (is_out("curve") && !is_out("O:E") && !is_out("slope")) {
-      paste0("Mean and slope show no error, but the calibration curve departs from the diagonal, by ",
-        format(row("ici")$estimate, digits = 2), " on average (ICI): see autoplot().")
-    }
-  )
-  if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
-  paste0("No miscalibration found: the intervals of ", paste(c("O:E" = "O:E", slope = "slope", curve = "ICI")[which(!outside)], collapse = ", "),
-    " contain their ideal values.", if (isTRUE(min(attr(x, "events"), attr(x, "n") - attr(x, "events")) < few_events)) {
-      " With so few events or non-events only large errors could be found."
-    })
-}
-
-#' The same of several parts: which exclude the ideal, and for what
-#' @noRd
-validations_verdict <- function(x) {
-  table <- as.data.frame(x)
-  each <- length(validation_measures)
-  parts <- split(table, rep(seq_len(nrow(table) / each), each = each))
-  outside <- vapply(parts, validation_outside, c("O:E" = NA, slope = NA, curve = NA))
-  if (all(is.na(outside))) return(NULL)
-  hit <- which(colSums(outside, na.rm = TRUE) > 0)
-  if (!length(hit)) return("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values.")
-  names <- validation_names(x)[hit]
-  what <- apply(outside[, hit, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
-  some <- seq_len(min(length(hit), 8))
-  paste0("The interval excludes the ideal value for ", paste0(names[some], " (", what[some], ")", collapse = "; "),
-    if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(hit) < length(parts)) "; not for the others", ". ",
-    if (length(parts) >= 8) paste0("Of ", length(parts), " calibrated parts a few would do so by chance. "),
-    say_recalibrate("class" %in% names(table)))
-}
-
 print_validations <- function(x, digits) {
   table <- as.data.frame(x)
   each <- length(validation_measures)
   if (nrow(table) %% each != 0) return(print(table))
   first <- seq(1, nrow(table), each)
   shown <- table[first, intersect(c("by", "class"), names(table)), drop = FALSE]
-  whole <- nrow(shown) == length(attr(x, "n"))
-  if (whole) {
-    shown$rows <- attr(x, "n")
+  rows <- if (nrow(shown) == length(attr(x, "n"))) attr(x, "n")
+  same <- length(unique(rows)) == 1
+  if (!is.null(rows)) {
+    if (!same) shown$rows <- rows
     shown$events <- attr(x, "events")
   }
   number <- function(v) formatC(v, digits = digits, format = "f")
+  level <- attr(x, "conf_level")
   for (name in c("oe_ratio", "slope", "ici", "c_index")) {
-    rows <- table[table$measure == name, ]
-    text <- number(rows$estimate)
-    if (name %in% c("oe_ratio", "slope") && !is.null(attr(x, "conf_level"))) {
-      ends <- paste0(" (", number(rows$conf.low), " to ", number(rows$conf.high), ")")
-      text <- format(paste0(text, ifelse(is.na(rows$conf.low), "", ends)))
+    part <- table[table$measure == name, ]
+    text <- number(part$estimate)
+    if (name != "c_index" && !is.null(level)) {
+      ends <- paste0(" (", number(part$conf.low), ", ", number(part$conf.high), ")")
+      text <- format(paste0(text, ifelse(is.na(part$conf.low), "", ends)))
     }
     shown[[switch(name, oe_ratio = "O:E", ici = "ICI", c_index = "c", name)]] <- text
   }
+  p <- validation_p(x)
+  if (any(!is.na(p))) shown[["p (Holm)"]] <- ifelse(is.na(p), "", say_p(p))
   cat("Validation of ", if ("class" %in% names(table)) "each class against the rest" else {
     paste0("the probability of \"", attr(x, "event"), "\"")
-  }, if (!is.null(attr(x, "conf_level"))) paste0("; ", say_level(attr(x, "conf_level")), " intervals"), "\n", sep = "")
+  }, if (same) paste0(", ", say_number(rows[1]), " rows", if (length(rows) > 1 && "by" %in% names(table)) " each"),
+  if (!is.null(level)) paste0("; ", say_level(level), " intervals"), "\n", sep = "")
+  wide <- options(width = max(getOption("width"), 100L)) # a line for each part
+  on.exit(options(wide))
   print(shown, row.names = FALSE)
   said <- validations_verdict(x)
   if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")

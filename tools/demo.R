@@ -42,7 +42,8 @@ say_seen <- function(probs, y, name) {
     say("What you see: the mean forecast of rain is ", percent(claimed[["none"]]), ", and it rains in ", percent(happened), " of the cases. ",
       "Temperature scaling treats rain and dry alike; its mean forecast is ", percent(claimed[["temperature"]]), if (more) ", more than before", ". ",
       "That of calib_gp() is ", percent(claimed[["gp"]]), ", because it can shift the probability of rain. In ", name,
-      "-reliability.png its points lie along the diagonal. In ", name, "-map.png its map lies below one half at a forecast of one half; ",
+      "-reliability.png its points are nearer to the diagonal: by ", sprintf("%.3f", ece(probs$gp, y)), " off on average (ECE), against ",
+      sprintf("%.3f", ece(probs$none, y)), " before, and intervals that miss the diagonal show where an error is left. In ", name, "-map.png its map lies below one half at a forecast of one half; ",
       "without class effects (GP, shared map) it stays at one half.")
   } else {
     claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)

@@ -1,7 +1,7 @@
 # Rscript bench/validity/workbench.R: what the intervals, bands, p-values and stars of measures, validation and
 # studies claim, and what they keep, in simulations with known truth. REPEATS says how often (400 by default; about
-# twenty minutes), PARTS which of measures, tests, dependence, validation, isotonic and studies (all by default), SIZES
-# how many rows. Results go to bench/results/workbench.csv, in which those of other parts and sizes stay, and from there to
+# twenty minutes), PARTS which of measures, tests, dependence, validation, isotonic and studies (all by default; distances is the part of validation that
+# is about the smooth curve), SIZES how many rows. Results go to bench/results/workbench.csv, in which those of other parts and sizes stay, and from there to
 # bench/results/workbench.md.
 
 library(gpcalib)
@@ -112,11 +112,13 @@ if ("dependence" %in% parts) for (n in sizes) { # weights, and groups of five ro
 
 curves <- list(
   "calibrated" = function(x) x, "shift and slope" = function(x) -0.5 + 0.8 * x,
-  "bent" = function(x) x - 0.5 + 0.8 * sin(1.2 * x)
+  "bent" = function(x) x - 0.5 + 0.8 * sin(1.2 * x),
+  "far scores" = function(x) x - 0.5 + 0.8 * sin(1.2 * x) # probabilities of 1e-20 among them
 )
+log_odds <- function(n, kind) if (kind == "far scores") 2 * rt(n, 2) else rnorm(n, -1, 1.3)
 if ("validation" %in% parts) for (kind in names(curves)) {
   set.seed(4)
-  x <- rnorm(4e5, -1, 1.3)
+  x <- log_odds(4e5, kind)
   truth <- plogis(curves[[kind]](x))
   y <- as.integer(runif(4e5) < truth)
   pop <- calib_validate(plogis(x), y, conf_level = NULL)
@@ -126,14 +128,16 @@ if ("validation" %in% parts) for (kind in names(curves)) {
   if (kind == "calibrated") pop[c("intercept", "slope_intercept", "slope")] <- c(0, 0, 1)
   for (n in sizes) {
     out <- replicate(repeats, {
-      x <- rnorm(n, -1, 1.3)
+      x <- log_odds(n, kind)
       f <- plogis(curves[[kind]](x))
       y <- factor(as.integer(runif(n) < f), levels = 0:1)
       valid <- quietly(calib_validate(plogis(x), y))
       apart <- abs(f - plogis(x))
       own <- pop
-      own[c("ici", "e50", "e90", "emax")] <- c(mean(apart), quantile(apart, c(0.5, 0.9), type = 1), max(apart))
+      inner <- rank(x) > 0.01 * n & rank(x) <= 0.99 * n # Emax is about these
+      own[c("ici", "e50", "e90", "emax")] <- c(mean(apart), quantile(apart, c(0.5, 0.9), type = 1), max(apart[inner]))
       fit <- gpcalib:::smooth_fit(plogis(x), as.integer(y) - 1L)
+      x <- gpcalib:::curve_log_odds(plogis(x), n)$x
       at <- gpcalib:::smooth_at(fit, x, qnorm(0.975))
       all <- gpcalib:::smooth_at(fit, x, gpcalib:::simultaneous_errors(fit, sort(x)[round(seq(1, n, length.out = 60))], 0.95))
       c(covers(valid$conf.low, valid$conf.high, own[valid$measure]), mean(covers(at$low, at$high, f)),
@@ -143,6 +147,19 @@ if ("validation" %in% parts) for (kind in names(curves)) {
     note("smooth curve", paste0("pointwise, on average, ", kind), n, 0.95, out[13, ])
     note("smooth curve", paste0("simultaneous, ", kind), n, 0.95, out[14, ])
   }
+}
+if ("distances" %in% parts) for (kind in names(curves)) for (n in sizes) { # of the curve alone, which is quick
+  set.seed(7)
+  out <- replicate(repeats, {
+    x <- log_odds(n, kind)
+    f <- plogis(curves[[kind]](x))
+    fit <- gpcalib:::smooth_fit(plogis(x), as.integer(runif(n) < f))
+    got <- gpcalib:::smooth_summary(fit, 0.95)
+    apart <- abs(f - plogis(x))
+    inner <- rank(x) > 0.01 * n & rank(x) <= 0.99 * n
+    covers(got[, 2], got[, 3], c(mean(apart), quantile(apart, c(0.5, 0.9), type = 1), max(apart[inner])))
+  })
+  for (i in 1:4) note("calib_validate()", paste0(gpcalib:::smooth_errors[i], ", ", kind), n, 0.95, out[i, ])
 }
 if ("isotonic" %in% parts) for (n in sizes) {
   set.seed(5)

@@ -198,5 +198,5 @@ test_that("slopes that cannot be told from 1 are not called overconfident", {
   expect_lt(max(fit$weights), 1)
   said <- capture.output(print(fit))
   expect_false(any(grepl("overconfident", said)))
-  expect_output(print(calib_vector(plogis(3 * qlogis(p)), y)), "every class were overconfident")
+  expect_output(print(calib_vector(plogis(3 * qlogis(p)), y)), "slope 0.298: the scores were overconfident")
 })

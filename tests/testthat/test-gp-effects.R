@@ -227,7 +227,7 @@ test_that("pictures of the effects hold their tables", {
   small$effects$effect <- small$effects$effect / 50
   expect_no_match(autoplot(small, what = "matrix")$labels$caption, "[+-]0\\.0+[, .](?![0-9])", perl = TRUE)
   expect_equal(nrow(heat$data), 9)
-  expect_match(gsub("\u00a0", " ", heat$labels$caption), "1 for 2 \\+")
+  expect_match(gsub("\n", " ", heat$labels$caption), "when the scores say 2, 1 is raised by")
   for (p in list(plot, heat, autoplot(many$fit, what = "offsets"), autoplot(three$fit))) {
     expect_silent(ggplot2::ggplot_build(p))
   }

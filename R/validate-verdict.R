@@ -1,0 +1,151 @@
+# What a validation says in words: which intervals exclude their ideal values, and how much that means.
+
+# Measures that answer the same question are judged together: too high or low on average, too extreme, any departure of the curve.
+validation_families <- list(
+  mean = c("oe_ratio", "in_the_large", "intercept", "slope_intercept"), slope = "slope", curve = "ici"
+)
+# How often at least one interval of 95 % excludes the ideal although the probabilities are calibrated: in 0.14 and 0.13 of 300
+# samples of 300 and of 1000 rows.
+family_chance <- "by chance one interval or another excludes its ideal value in about 1 of 7 validations of calibrated probabilities"
+
+#' Which measures of one part have an interval that excludes the ideal: named flags, NA where there is none
+#' @noRd
+validation_outside <- function(x) {
+  table <- as.data.frame(x)
+  names <- unlist(validation_families, use.names = FALSE)
+  table <- table[match(names, table$measure), ]
+  ideal <- as.double(validation_ideal[names])
+  stats::setNames(table$conf.low > ideal | table$conf.high < ideal, names)
+}
+
+#' The p-values by which the curves of the parts depart from the diagonal, adjusted for their number by Holm's method
+#' @noRd
+validation_p <- function(x) {
+  p <- attr(x, "p.value")
+  if (is.null(p) || is.null(attr(x, "conf_level"))) return(NA_real_)
+  stats::p.adjust(p, "holm")
+}
+
+say_p <- function(p) ifelse(p < 0.001, "< 0.001", formatC(p, digits = 3, format = "f"))
+
+outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "calibration in the large", slope = "slope",
+  slope_intercept = "the slope's intercept", ici = "ICI")
+
+#' Does a single family exclude the ideal, and by no more than one of so many may by chance? Its two-sided p-value, by the normal
+#' distribution, is then above (1 - level) / 3.
+#' @noRd
+just_outside <- function(x, families) {
+  if (length(families) != 1) return(FALSE)
+  share <- (1 - attr(x, "conf_level")) / length(validation_families)
+  if (families == "curve") return(isTRUE(attr(x, "p.value") > share))
+  table <- as.data.frame(x)
+  rows <- table[match(validation_families[[families]], table$measure), ]
+  rows <- rows[validation_outside(x)[rows$measure] %in% TRUE, ]
+  half <- stats::qnorm((1 + attr(x, "conf_level")) / 2)
+  log_scale <- rows$measure == "oe_ratio"
+  to <- function(v) {
+    v[log_scale] <- log(v[log_scale])
+    v
+  }
+  ideal <- to(as.double(validation_ideal[rows$measure]))
+  error <- (to(rows$conf.high) - to(rows$conf.low)) / (2 * half)
+  isTRUE(all(2 * stats::pnorm(-abs(to(rows$estimate) - ideal) / error) > share))
+}
+
+#' What can be done about it
+#' @noRd
+say_recalibrate <- function(several) {
+  paste0("If the probabilities have not been calibrated on rows of this population, ", shifting_methods(if (several) 3 else 2, "or"),
+    " can correct that. If they were already calibrated on such rows, calibrate again with more rows.")
+}
+
+#' Two digits, more where these would say 1
+#' @noRd
+say_ratio <- function(x) {
+  digits <- 2
+  while (as.numeric(format(x, digits = digits)) == 1 && digits < 6) digits <- digits + 1
+  format(x, digits = digits)
+}
+
+#' What is wrong with one part, in sentences
+#' @noRd
+say_outside <- function(x, outside) {
+  row <- function(name) as.list(as.data.frame(x)[x$measure == name, ])
+  ratio <- row("oe_ratio")
+  slope <- row("slope")
+  is_out <- function(name) isTRUE(outside[[name]])
+  others <- setdiff(names(which(outside)), c("oe_ratio", "slope", "ici"))
+  if (is_out("oe_ratio")) others <- setdiff(others, c("in_the_large", "intercept")) # the same on other scales
+  c(
+    if (is_out("oe_ratio")) {
+      paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",
+        say_ratio(ratio$estimate), " events were observed for each one expected.")
+    },
+    if (is_out("slope")) {
+      paste0(if (is_out("oe_ratio")) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",
+        if (slope$estimate < 1) "below" else "above", " 1.")
+    },
+    if (is_out("ici")) {
+      paste0(if (is_out("oe_ratio") || is_out("slope")) "The" else "Mean and slope show no error, but the",
+        " calibration curve departs from the diagonal, by ", format(row("ici")$estimate, digits = 2), " on average (ICI): see autoplot().")
+    },
+    if (length(others)) {
+      paste0("The interval", if (length(others) > 1) "s", " of ", paste(outside_words[others], collapse = ", "),
+        if (length(others) > 1) " exclude the ideal value 0." else " excludes the ideal value 0.")
+    }
+  )
+}
+
+#' What the numbers of one part say in words
+#' @noRd
+validation_verdict <- function(x) {
+  slope <- as.list(as.data.frame(x)[x$measure == "slope", ])
+  if (isTRUE(slope$conf.high < 0)) {
+    return(paste("The probabilities contradict the event: the higher they are, the rarer it is (the slope is below 0).",
+      "Check which class is the event (`event`, `event_level`)."))
+  }
+  outside <- validation_outside(x)
+  if (all(is.na(outside))) return(NULL)
+  said <- say_outside(x, outside)
+  families <- names(which(vapply(validation_families, function(names) any(outside[names], na.rm = TRUE), NA)))
+  if (just_outside(x, families)) {
+    return(paste0(paste(said, collapse = " "), " No other property is off, and this one only just: ",
+      if (isTRUE(all.equal(attr(x, "conf_level"), 0.95))) family_chance else "it may be chance", ". More rows would tell."))
+  }
+  if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
+  known <- intersect(c("oe_ratio", "slope", "ici"), names(which(!outside)))
+  few <- isTRUE(min(attr(x, "events"), attr(x, "n") - attr(x, "events")) < few_events)
+  paste0("No miscalibration found: the intervals of ", paste(outside_words[known], collapse = ", "), " contain their ideal values.",
+    if (few) " With so few events or non-events only large errors could be found." else " There is no reason to calibrate these probabilities (again).")
+}
+
+#' The same of several parts: which exclude the ideal, for what, and which do so beyond what their number explains
+#' @noRd
+validations_verdict <- function(x) {
+  table <- as.data.frame(x)
+  each <- length(validation_measures)
+  parts <- split(table, rep(seq_len(nrow(table) / each), each = each))
+  shown <- c("oe_ratio", "slope", "ici") # as in the table
+  outside <- vapply(parts, function(part) validation_outside(part)[shown], logical(3))
+  rownames(outside) <- outside_words[shown]
+  if (all(is.na(outside))) return(NULL)
+  what <- if ("class" %in% names(table) && !"by" %in% names(table)) "classes" else "parts"
+  hit <- which(colSums(outside, na.rm = TRUE) > 0)
+  p <- validation_p(x)
+  if (!length(hit)) return(paste0("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values. ", say_holm(what)))
+  names <- validation_names(x)[hit]
+  why <- apply(outside[, hit, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
+  some <- seq_len(min(length(hit), 8))
+  clear <- sum(p < 1 - attr(x, "conf_level"), na.rm = TRUE)
+  count <- sum(!is.na(outside))
+  expected <- (1 - attr(x, "conf_level")) * count
+  paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
+    if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(hit) < length(parts)) "; not for the others", ". ",
+    "Of ", count, " intervals about ", max(1, round(expected)), " may do so by chance. ",
+    if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", length(parts), ". "),
+    if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)))
+}
+
+say_holm <- function(what) {
+  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what, ".")
+}

@@ -204,6 +204,7 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
                               .width = settings->width,
                               .l_low = settings->l_low,
                               .l_high = settings->l_high,
+                              .line = gpc_mixture_line(joint->data->k),
                               .memory = joint->memory};
   gpc_joint knots = *joint;
   gpc_roughness rough;

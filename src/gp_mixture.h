@@ -42,7 +42,7 @@ typedef struct {
 } gpc_mixture_settings;
 
 /* The prior probability of a line for k classes. */
-static inline double gpc_mixture_line(size_t k) { return k > 2 ? 0.25 : 0.0; }
+static inline double gpc_mixture_line(size_t k) { return k > 2 ? 0.2 : 0.0; }
 
 /* The mixture as one posterior; memory for `out` is there. *points: how many components
  * it has. GPC_NOT_PD if no point could be looked at. */

@@ -15,17 +15,12 @@
    3.0) /* of effects to none, before the rows are seen: chosen on simulated truths \
                * (bench/validity/intervals.R) */
 
-/* Where effects could have been left out, "none" is a model too. The prior variances of the
- * effects become their means over the two models, eq. (45a). (Of two classes an offset is
- * no more than Platt's, and left as it is.) */
-static void temper(const gpc_effects_fitting *f, const gpc_effects_result *result,
-                   gpc_joint_point *at) {
+/* How likely effects are that could have been left out: eq. (45a). (Of two classes an
+ * offset is no more than Platt's, and not doubted.) */
+static double likely(const gpc_effects_fitting *f, const gpc_effects_result *result) {
   if (f->settings->worthless == -INFINITY || f->joint.data->k == 2)
-    return;
-  const double odds = EFFECTS_ODDS * exp(result->elbo - result->none);
-  for (int b = 0; b < GPC_BLOCKS; b++)
-    if (f->joint.tau_free[b])
-      at->tau[b] *= 1.0 / sqrt(1.0 + 1.0 / odds);
+    return 1.0;
+  return 1.0 / (1.0 + exp(result->none - result->elbo) / EFFECTS_ODDS);
 }
 
 /* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
@@ -38,6 +33,7 @@ static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
       .l_low = s->l_low,
       .l_high = s->l_high,
       .slope = s->slope,
+      .likely = likely(f, result),
       .room = {f->next.hee, f->other.hee, f->there.cov},
       .poll = s->poll,
       .poll_data = s->poll_data};
@@ -49,10 +45,8 @@ static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
                                              : s->l_low / GPC_EFFECTS_FEWEST_PER_L);
   if (!fine.nodes || fine.nodes->g < f->joint.nodes->g)
     fine.nodes = f->joint.nodes;
-  gpc_joint_point from = f->here;
-  temper(f, result, &from);
   result->averaged =
-      gpc_joint_average(&fine, &how, &from, f->pass.pi, &result->passes_average,
+      gpc_joint_average(&fine, &how, &f->here, f->pass.pi, &result->passes_average,
                         &result->mixture) == GPC_OK;
 }
 

@@ -21,6 +21,20 @@ gp_averaged_part <- function(fit) {
   c(out, list(effects = effects_short(effects, length(part$q_mean))))
 }
 
+effects_odds <- 1 / 3 # of effects to none before the rows are seen; src/gp_effects_finish.c has the same
+
+#' Offsets of many classes that "auto" could have left out, for the average: with the variance that they have on average over
+#' the models with and without them, eq. (45a)
+#' @noRd
+offsets_tempered <- function(offsets) {
+  tau2 <- offsets$sd[["offset"]]^2
+  given <- pmax(1 / offsets$var - 1 / tau2, 0) # what the rows say
+  var <- 1 / (1 / (tau2 * stats::plogis(log(effects_odds) + offsets$worth)) + given)
+  offsets$mean <- offsets$mean * var / offsets$var
+  offsets$var <- var
+  offsets
+}
+
 #' The fit with the averaged posterior in the place of its own
 #' @noRd
 gp_averaged <- function(object) {

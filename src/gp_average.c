@@ -173,6 +173,7 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
                               .width = gpc_fitting_width(f),
                               .l_low = box->l_low,
                               .l_high = box->l_high,
+                              .line = gpc_mixture_line(f->data->k),
                               .memory = f->memory};
   gpc_posterior *mixture = &f->result->mixture;
   int points;

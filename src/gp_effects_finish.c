@@ -12,6 +12,19 @@
 #define MOST_AVERAGED                                                                    \
   200 /* effects: with more, their covariance is not to be kept twice */
 
+#define EFFECTS_ODDS                                                                     \
+  (1.0 /                                                                                 \
+   3.0) /* of effects to none, before the rows are seen: chosen on simulated truths \
+               * (bench/validity/intervals.R) */
+
+/* How likely effects are that could have been left out: eq. (45a). (Of two classes an
+ * offset is no more than Platt's, and not doubted.) */
+static double likely(const gpc_effects_fitting *f, const gpc_effects_result *result) {
+  if (f->settings->worthless == -INFINITY || f->joint.data->k == 2)
+    return 1.0;
+  return 1.0 / (1.0 + exp(result->none - result->elbo) / EFFECTS_ODDS);
+}
+
 /* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
 static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
   const gpc_effects_settings *s = f->settings;
@@ -22,6 +35,7 @@ static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
       .l_low = s->l_low,
       .l_high = s->l_high,
       .slope = s->slope,
+      .likely = likely(f, result),
       .room = {f->next.hee, f->other.hee, f->there.cov},
       .poll = s->poll,
       .poll_data = s->poll_data};

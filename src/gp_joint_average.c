@@ -178,6 +178,14 @@ static gpc_status open_tau(looking *t) {
   return isfinite(square / total) ? GPC_OK : GPC_NOT_FINITE;
 }
 
+/* The prior variances of effects that may not be there, on average over the models with
+ * and without them: eq. (45a). */
+static void temper(looking *t) {
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    if (t->joint->tau_free[b])
+      t->point.tau[b] *= sqrt(t->settings->likely);
+}
+
 /* Knots in the place of the inducing inputs, and rough components: *knots, which has
  * other nodes already, and t->point, from `best`. Returns the distance of the knots, NAN
  * if there are none. */
@@ -204,6 +212,7 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
                               .width = settings->width,
                               .l_low = settings->l_low,
                               .l_high = settings->l_high,
+                              .line = gpc_mixture_line(joint->data->k),
                               .memory = joint->memory};
   gpc_joint knots = *joint;
   gpc_roughness rough;
@@ -226,12 +235,15 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   gpc_joint_reduced_room_get(t.joint, &t.room);
   t.point.at_mode = 1;
   double evidence = 0.0;
-  gpc_status status = climb(&t, 0, &evidence);
-  if (status == GPC_OK && joint->e <= FEW_EFFECTS) {
-    status = open_tau(&t);
+  gpc_status status = GPC_OK;
+  if (joint->e <= FEW_EFFECTS) {
+    status = climb(&t, 0, &evidence);
     if (status == GPC_OK)
-      status = climb(&t, 0, &evidence);
+      status = open_tau(&t);
   }
+  temper(&t);
+  if (status == GPC_OK)
+    status = climb(&t, 0, &evidence);
   if (status != GPC_OK)
     return status;
   *mixture = gpc_posterior_get(joint->memory, m, joint->slope_free ? 1 : 0, joint->e);

@@ -7,7 +7,8 @@
  *   weight = exp(evidence) sd(slope) p(sigma) p(l),
  *   sigma ~ Exp(1/10),   log l ~ N(log(width / c), 1),  c = 5 or 3              eq. (42)
  *
- * the smallest sigma standing for the line. (Where one of s2 and l is held the kernel is
+ * and a line, which is a component of its own, has the prior probability settings.line and
+ * that of sigmas which are as good as one. (Where one of s2 and l is held the kernel is
  * that of the fit, log l ~ N(log(width / 16), .7^2).) The mixture of their posteriors is
  * made one Gaussian with the same mean and covariance, eq. (43), in the whitened
  * coordinates of one basis, from whose inputs all components are interpolated. */
@@ -22,7 +23,7 @@
  * and kept in slot `to`, unless the surrogate promises less than `least` for out->value,
  * which is then good enough. Slot 0 is the optimum. *passed: whether there was a pass. With
  * GPC_MIXTURE_SLACK less than that nothing but out->value is looked at, or need be set. */
-#define GPC_MIXTURE_SLOTS 7
+#define GPC_MIXTURE_SLOTS 8
 #define GPC_MIXTURE_SLACK 1.0
 typedef struct {
   void *self;
@@ -35,9 +36,13 @@ typedef struct {
   int s2_free, l_free;
   double width; /* of the bulk of the scores */
   double l_low, l_high;
+  double line;                /* prior probability of a line, gpc_mixture_line() */
   const gpc_roughness *rough; /* NULL: the kernel of the fit, eq. (2) */
   const gpc_memory *memory;
 } gpc_mixture_settings;
+
+/* The prior probability of a line for k classes. */
+static inline double gpc_mixture_line(size_t k) { return k > 2 ? 0.2 : 0.0; }
 
 /* The mixture as one posterior; memory for `out` is there. *points: how many components
  * it has. GPC_NOT_PD if no point could be looked at. */

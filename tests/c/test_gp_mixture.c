@@ -16,7 +16,10 @@ typedef struct {
   double peak_s2, peak_l; /* a component that outweighs all others; 0: none */
   int split;              /* two kinds of components, by l */
   int kinds[2];           /* looks at rough components */
+  double line; /* evidence of the line, whose mean is the opposite; 0: as all others */
 } made_up;
+
+static int is_line(const made_up *t, double s2) { return t->line != 0.0 && s2 < 1e-3; }
 
 static double mean_of(const made_up *t, size_t i, double l) {
   const double own = i < M ? sin(0.5 * t->inducing[i]) : i == M ? 0.8 : -0.3;
@@ -44,7 +47,7 @@ static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double lea
   t->looks++;
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
   for (size_t i = 0; i < SIZE; i++)
-    x[i] = mean_of(t, i, l);
+    x[i] = is_line(t, s2) ? -mean_of(t, i, l) : mean_of(t, i, l);
   whiten(&basis, x);
   memcpy(out->at.q_mean, x, M * sizeof(double));
   memcpy(out->at.inducing, t->inducing, sizeof t->inducing);
@@ -61,7 +64,7 @@ static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double lea
       out->cov[i + SIZE * j] = half[j + SIZE * i];
     whiten(&basis, out->cov + SIZE * j);
   }
-  out->value = 0.0;
+  out->value = is_line(t, s2) ? t->line : 0.0;
   if (t->peak_l > 0.0)
     out->value = -fall(s2, t->peak_s2) - fall(l, t->peak_l);
   *passed = to >= 0 && out->value >= least;
@@ -150,6 +153,46 @@ static void test_split(void) {
     for (size_t j = 0; j < SIZE; j++)
       CHECK_NEAR(cov[i + SIZE * j],
                  cov_of(i, j) + apart * mean_of(&t, i, 1.0) * mean_of(&t, j, 1.0), 1e-7);
+  }
+  cmemory_end();
+}
+
+/* Weight of the line relative to that of all else, by the slope's mean, 0.8 (1 - 2 w). */
+static double odds_of_line(made_up *t, gpc_mixture_settings *how, gpc_posterior *out,
+                           double line) {
+  int points;
+  const gpc_mixture_looker looker = {.self = t, .look = look};
+  how->line = line;
+  t->looks = 0;
+  CHECK(gpc_mixture_make(&looker, how, out, &points) == GPC_OK);
+  const double w = 0.5 * (1.0 - out->at.slope / 0.8);
+  return w / (1.0 - w);
+}
+
+/* The line is a component of its own: odds p / (1 - p) more with a prior probability p, and
+ * of two rough kernels no more than of one. Sigmas that are as good belong to it. */
+static void test_line(void) {
+  made_up t;
+  gpc_posterior out;
+  gpc_mixture_settings how;
+  gpc_roughness rough;
+  begin(&t, &out, &how);
+  CHECK(gpc_rough_make(M, t.inducing, 8.0 / (M - 1.0), 1, t.inducing, &cmemory, &rough) ==
+        GPC_OK);
+  for (int kinds = 1; kinds <= 2; kinds++) {
+    how.rough = kinds == 2 ? &rough : NULL;
+    t.line = -0.5;
+    const double none = odds_of_line(&t, &how, &out, 0.0);
+    const int looks = t.looks;
+    const double half = odds_of_line(&t, &how, &out, 0.5) - none;
+    CHECK(none == 0.0); /* the walk ends before such small sigmas */
+    CHECK_REL(odds_of_line(&t, &how, &out, 0.25) - none, half / 3.0, 1e-9);
+    t.line = -0.1;
+    const double same = odds_of_line(&t, &how, &out, 0.0);
+    CHECK(same > 0.0 && same < 0.1 && t.looks <= looks);
+    /* the grid of rough kernels has nearly all of the rest */
+    CHECK(kinds == 1 ||
+          (half * exp(0.5) > 1.0 && half * exp(0.5) < 1.4 && t.looks < looks));
   }
   cmemory_end();
 }
@@ -275,6 +318,7 @@ int main(void) {
   test_rough_same();
   test_same();
   test_split();
+  test_line();
   test_peak();
   return CTEST_END();
 }

@@ -1,0 +1,231 @@
+/* gp_mixture_sum.c: see gp_mixture_sum.h. */
+#include "gp_mixture_sum.h"
+#include "linalg.h"
+#include "simd.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SPACINGS 2.0      /* lengthscale of the basis */
+#define LEAST_NOISE 1e-6  /* of the variance, in the basis of rough components */
+#define FIRST_RIDGE 1e-15 /* of the largest variance ... */
+#define LAST_RIDGE 1e-6   /* ... and where a covariance is given up */
+#define ROUGH_RIDGE                                                                      \
+  1e-12 /* knots lie close: smooth components leave little between them */
+
+/* To another basis -------------------------------------------------------------------- */
+
+/* tt := (L*^-1 L)', which takes whitened values of one basis to the other. */
+static void set_change(const gpc_basis *from, const gpc_basis *to, double *tt) {
+  const size_t m = from->m;
+  for (size_t c = 0; c < m; c++)
+    for (size_t r = 0; r < m; r++)
+      tt[r + m * c] = c >= r ? from->chol[c + m * r] : 0.0;
+  gpc_solve_rows(m, m, to->chol, tt);
+}
+
+/* x [size x n], whose first m rows are whitened values, to the other basis. */
+static void change(size_t m, size_t size, size_t n, const double *tt, const double *x,
+                   double *out) {
+  for (size_t c = 0; c < n; c++) {
+    gpc_gemm(1, 0, m, 1, m, 1.0, tt, x + size * c, 0.0, out + size * c);
+    memcpy(out + size * c + m, x + size * c + m, (size - m) * sizeof(double));
+  }
+}
+
+static void transpose(size_t n, double *a) {
+  for (size_t c = 0; c < n; c++)
+    for (size_t r = 0; r < c; r++) {
+      const double swap = a[r + n * c];
+      a[r + n * c] = a[c + n * r];
+      a[c + n * r] = swap;
+    }
+}
+
+/* mean [size] of a posterior in the other basis; work [size]. */
+static void change_mean(const gpc_posterior *from, const double *tt, double *work,
+                        double *mean) {
+  const size_t m = from->at.m, size = m + from->slopes + from->e;
+  memcpy(work, from->at.q_mean, m * sizeof(double));
+  if (from->slopes)
+    work[m] = from->at.slope;
+  memcpy(work + m + from->slopes, from->effect, from->e * sizeof(double));
+  change(m, size, 1, tt, work, mean);
+}
+
+/* The same, and cov; work [size x size]. */
+static void change_posterior(const gpc_posterior *from, const double *tt, double *mean,
+                             double *work, double *cov) {
+  const size_t m = from->at.m, size = m + from->slopes + from->e;
+  change_mean(from, tt, work, mean);
+  change(m, size, size, tt, from->cov, work);
+  transpose(size, work);
+  change(m, size, size, tt, work, cov);
+}
+
+/* Sums -------------------------------------------------------------------------------- */
+
+static void get_room(const gpc_posterior *out, gpc_mixture_sum *f) {
+  const gpc_memory *memory = f->settings->memory;
+  const size_t m = out->at.m, size = m + out->slopes + out->e;
+  f->now = gpc_posterior_get(memory, m, out->slopes, out->e);
+  f->basis = (gpc_basis){.m = m, .chol = gpc_get_doubles(memory, m * m)};
+  f->point = (gpc_basis){.m = m, .chol = gpc_get_doubles(memory, m * m)};
+  f->origin = gpc_get_doubles(memory, size);
+  f->mean = gpc_get_doubles(memory, size);
+  f->at = gpc_get_doubles(memory, size);
+  f->cov = out->cov; /* which is made of the sums when all are there */
+  f->part = gpc_get_doubles(memory, size * size + 2 * m * size + m * m);
+  f->tt = gpc_get_doubles(memory, m * m);
+  f->top = -INFINITY;
+  memset(f->mean, 0, size * sizeof(double));
+  memset(f->cov, 0, size * size * sizeof(double));
+}
+
+static gpc_status set_basis(gpc_mixture_sum *f, const double *inducing) {
+  const gpc_mixture_settings *s = f->settings;
+  double low = INFINITY, high = -INFINITY;
+  for (size_t i = 0; i < f->basis.m; i++) {
+    low = fmin(low, inducing[i]);
+    high = fmax(high, inducing[i]);
+  }
+  f->basis.inducing = inducing;
+  f->basis.hyper = s->best;
+  if (s->rough)
+    f->basis.hyper.l = GPC_ROUGH_L * s->rough->step;
+  else if (s->l_free)
+    f->basis.hyper.l = SPACINGS * (high - low) / ((double)f->basis.m - 1.0);
+  if (s->s2_free)
+    f->basis.hyper.s2 = fmin(fmax(s->best.s2, 0.1), 10.0);
+  if (s->rough) /* white noise would smooth what is rough */
+    f->basis.hyper.sn2 = fmin(s->best.sn2, LEAST_NOISE * f->basis.hyper.s2);
+  return gpc_basis_factor(&f->basis);
+}
+
+gpc_status gpc_mixture_sum_begin(const gpc_mixture_settings *settings,
+                                 const gpc_posterior *out, gpc_mixture_sum *f) {
+  *f = (gpc_mixture_sum){.settings = settings};
+  get_room(out, f);
+  return set_basis(f, out->at.inducing);
+}
+
+/* The rows of m of f->now.cov in the basis of the result: f->part [m x size]. What the slope
+ * and the effects have among themselves stays as it is. */
+static void change_rows(gpc_mixture_sum *f) {
+  const size_t m = f->now.at.m, size = m + f->now.slopes + f->now.e;
+  double *rows = f->part, *mine = rows + m * size, *half = mine + m * size;
+  for (size_t c = 0; c < size; c++)
+    memcpy(mine + m * c, f->now.cov + size * c, m * sizeof(double));
+  gpc_gemm_large(1, 0, m, size, m, 1.0, f->tt, mine, 0.0, rows);
+  memcpy(half, rows, m * m * sizeof(double));
+  gpc_gemm_large(0, 0, m, m, m, 1.0, half, f->tt, 0.0, rows);
+}
+
+/* sums [n] := rest sums + weight (x + d y). */
+GPC_FUSED static void add_column(size_t n, double rest, double weight, const double *x,
+                                 double d, const double *y, double *sums) {
+#pragma omp simd
+  for (size_t r = 0; r < n; r++)
+    sums[r] = rest * sums[r] + weight * (x[r] + d * y[r]);
+}
+
+/* f->now added with weight exp(value). Of the sums of covariances the rows of m are kept,
+ * and of the others the lower triangle. */
+void gpc_mixture_sum_add(gpc_mixture_sum *f, double value) {
+  const gpc_posterior *now = &f->now;
+  const size_t m = now->at.m, size = m + now->slopes + now->e;
+  f->point.inducing = now->at.inducing;
+  f->point.hyper = now->at.hyper;
+  if (gpc_basis_factor(&f->point) != GPC_OK)
+    return;
+  set_change(&f->point, &f->basis, f->tt);
+  change_mean(now, f->tt, f->part, f->at);
+  change_rows(f);
+  if (!f->points)
+    memcpy(f->origin, f->at, size * sizeof(double));
+  double weight = 1.0, rest = 1.0;
+  if (value > f->top) {
+    rest = exp(f->top - value);
+    f->top = value;
+  } else {
+    weight = exp(value - f->top);
+  }
+  f->total = rest * f->total + weight;
+  f->sigma = rest * f->sigma + weight * sqrt(now->at.hyper.s2);
+  for (size_t c = 0; c < size; c++)
+    f->at[c] -= f->origin[c];
+  add_column(size, rest, weight, f->at, 0.0, f->at, f->mean);
+  for (size_t c = 0; c < size; c++) {
+    const double d = f->at[c], *own = now->cov + size * c;
+    double *sums = f->cov + size * c;
+    add_column(m, rest, weight, f->part + m * c, d, f->at, sums);
+    if (c >= m)
+      add_column(size - c, rest, weight, own + c, d, f->at + c, sums + c);
+  }
+  f->points++;
+}
+
+/* The diagonal of cov [n x n] raised until it is positive definite: rounding may leave
+ * little of its smallest eigenvalues where rows have enormous weights. `ridge`, relative to
+ * the largest, is where that begins. work [n x n]. */
+static gpc_status raise(size_t n, double ridge, double *work, double *cov) {
+  double most = 0.0;
+  for (size_t i = 0; i < n; i++)
+    most = fmax(most, cov[i + n * i]);
+  for (;;) {
+    memcpy(work, cov, n * n * sizeof(double));
+    for (size_t i = 0; i < n; i++)
+      work[i + n * i] += ridge * most;
+    if (gpc_chol(n, 1e-16 * most, work) == GPC_OK)
+      break;
+    ridge = ridge == 0.0 ? FIRST_RIDGE : 10.0 * ridge;
+    if (!(ridge <= LAST_RIDGE))
+      return GPC_NOT_PD;
+  }
+  for (size_t i = 0; i < n; i++)
+    cov[i + n * i] += ridge * most;
+  return GPC_OK;
+}
+
+gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out) {
+  const size_t m = out->at.m, size = m + out->slopes + out->e;
+  for (size_t c = 0; c < size; c++)
+    f->mean[c] /= f->total;
+  for (size_t c = 0; c < size; c++)
+    for (size_t r = c < m ? 0 : c; r < size; r++) {
+      const double sum = r >= m && c < m ? f->cov[c + size * r] : f->cov[r + size * c];
+      f->now.cov[r + size * c] = f->now.cov[c + size * r] =
+          sum / f->total - f->mean[r] * f->mean[c];
+    }
+  for (size_t c = 0; c < size; c++)
+    f->mean[c] += f->origin[c];
+  memcpy(f->now.at.q_mean, f->mean, m * sizeof(double));
+  if (out->slopes)
+    f->now.at.slope = f->mean[m];
+  memcpy(f->now.effect, f->mean + m + out->slopes, out->e * sizeof(double));
+  f->point.hyper = f->basis.hyper;
+  f->point.inducing = f->basis.inducing;
+  if (f->settings->s2_free)
+    f->point.hyper.s2 = f->sigma / f->total * (f->sigma / f->total);
+  if (f->settings->rough)
+    f->point.hyper.sn2 = fmin(f->settings->best.sn2, LEAST_NOISE * f->point.hyper.s2);
+  gpc_status status = gpc_basis_factor(&f->point);
+  if (status != GPC_OK)
+    return status;
+  set_change(&f->basis, &f->point, f->tt);
+  change_posterior(&f->now, f->tt, f->at, f->part, out->cov);
+  out->at.hyper = f->point.hyper;
+  out->at.slope = f->now.at.slope;
+  memcpy(out->at.inducing, f->basis.inducing, m * sizeof(double));
+  memcpy(out->at.q_mean, f->at, m * sizeof(double));
+  memcpy(out->effect, f->now.effect, out->e * sizeof(double));
+  const double ridge = f->settings->rough ? ROUGH_RIDGE : 0.0;
+  status = raise(size, ridge, f->part, out->cov);
+  if (status != GPC_OK)
+    return status;
+  const double var = gpc_posterior_slope(out, f->at);
+  for (size_t c = 0; c < m; c++)
+    for (size_t r = 0; r < m; r++)
+      out->at.q_cov[r + m * c] = out->cov[r + size * c] - var * f->at[r] * f->at[c];
+  return raise(m, ridge, f->part, out->at.q_cov);
+}

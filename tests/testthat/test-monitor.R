@@ -261,7 +261,7 @@ test_that("monitors with a process: restart, merging, files, damage, pictures", 
   expect_identical(log_e_values(again)[["process"]], 0)
   expect_null(again$process$fit)
   half <- calib_monitor(d$p[1:200, ], d$y[1:200], alternatives = c("temperature", "process"))
-  expect_message(sum <- half + m, "seen more rows goes on")
+  expect_message(sum <- half + m, "with more rows is continued")
   expect_equal(process_log_e(sum$process), process_log_e(half$process) + process_log_e(m$process))
   expect_identical(sum$process$fit, m$process$fit)
   for (name in names(m$process)) for (value in list("x", NA, Inf, list(1))) {

@@ -10,26 +10,18 @@ fit_gp <- function(data, mean, spec, floor) {
   if (center && data$input == "logits" && !scores$floored) check_far_down(data)
   blocks <- gp_effect_blocks(data, mean, center, spec)
   keep <- keeps_rows(data, center, spec, blocks)
-  fit_core <- function(spec) {
+  fit_with <- function(spec) {
     which <- if (is.null(spec$floor)) seq_along(scores$floors) else spec$floor
     fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
       gp_settings(data, mean, center, spec, scores$floors[which], blocks, !keep), spec$threads)
     fit$floor <- which[fit$floor]
-    fit
-  }
-  fit_with <- function(spec, fit = fit_core(spec)) {
     stop_gp(fit, spec, center)
     fit["offset_site"] <- list(fit$effects$site) # of many classes
     fit["wide_site"] <- list(if (!is.null(fit$effects$wide$g)) pack_wide_site(fit$effects$wide))
-    fit$alone <- fit[c("hyper", "inducing", "q_mean")]
     gp_with_effects(fit, data, blocks)
   }
-  if (!keep) spec["begin"] <- list(NULL) # what is frozen is to be as good as can be
-  fit <- if (!is.null(spec$begin)) gp_resume(spec, fit_core)
-  resumed <- !is.null(fit)
-  spec["begin"] <- list(NULL)
-  fit <- if (resumed) fit_with(spec, fit) else fit_with(spec)
-  if (!resumed && is.null(spec$inducing) && is.null(spec$site) && gp_too_many(fit)) fit <- fewer_inducing(fit, fit_with, spec)
+  fit <- fit_with(spec)
+  if (is.null(spec$inducing) && is.null(spec$site) && gp_too_many(fit)) fit <- fewer_inducing(fit, fit_with, spec)
   rises <- function(fit) gp_increasing(fit, mean, two_ends(scores, fit))
   if (asks_rising(spec) && !rises(fit)) fit <- rising_fit(fit, fit_with, spec, rises)
   increasing <- if (fit$class_effects == "none") fit$increasing else rises(fit)
@@ -53,18 +45,7 @@ fit_gp <- function(data, mean, spec, floor) {
   ))
   rows <- if (keep) gp_keep_rows(data, out, spec, !is.null(floor))
   out["stream"] <- list(gp_stream(fit, spec, blocks, gp_many(spec, length(data$classes)), rows, fit$offset_site, fit$wide_site))
-  if (keep) out$stream$begin <- c(fit$alone, list(rows = if (resumed) c(NA, NA) else c(effective_count(data), 0)))
   out
-}
-
-resumed_tol <- 1e-3 # nats: of the process alone, where effects that follow are to 0.01
-
-#' The fit from where one of nearly the same rows ended, unless that leads nowhere
-#' @noRd
-gp_resume <- function(spec, fit_core) {
-  fit <- fit_core(spec)
-  good <- if (spec$begin$effects) fit$status %in% c("ok", "not_converged") && isTRUE(fit$effects$kept && fit$effects$converged) else fit$status == "ok"
-  if (good) fit
 }
 
 first_inducing <- 16L # as FIRST_INDUCING in src/gp_fit.c
@@ -131,7 +112,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
     variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
     slope = held("slope", if (mean == "linear") NA_real_ else 1),
-    arg = data$scan$arg, tol = if (isTRUE(spec$begin$effects)) max(spec$control$tol, resumed_tol) else spec$control$tol, max_passes = spec$control$max_passes,
+    arg = data$scan$arg, tol = spec$control$tol, max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,
     effects = blocks,
     effect_variance = c(held("offset"), held("matrix"), held("softmax"), held("power"), held("skew")),
@@ -141,7 +122,6 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     least_wide = if (spec$class_effects == "auto" && !isTRUE(spec$wide_site$kept)) wide_worthless else c(-Inf, -Inf),
     wide_site = spec$wide_site,
     freeze = freeze, site = spec$site, effect_site = spec$effect_site, offset_site = spec$offset_site, begin_slope = spec$begin_slope, slope_factor = spec$slope_factor,
-    begin = spec$begin,
     integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move
   )
 }

@@ -83,6 +83,5 @@ merge_fits.calib_gp <- function(x, y, counts) {
   if (!all_rows(x) || !all_rows(y)) return(merge_fits.default(x))
   if (!identical(x$stream$held, y$stream$held)) stop_input("y", "has another `hyper` than `x`", "Such calibrators cannot be merged.")
   nothing <- list(scores = matrix(0, 0, length(y$classes)), labels = integer(), classes = y$classes, input = y$input, threads = 1L)
-  x$stream["begin"] <- NULL # as a fit of all rows
   update_fit(x, add_kept(y$stream$rows, nothing, 0), 0)
 }

@@ -1,6 +1,7 @@
 # Rows in an object (update-rows.R), in as few bytes as serve: integers that are bits, because they go through files of every kind.
 
-most_single <- 1000L # scores kept in single precision; more take two bytes each
+most_single <- 6000L # scores kept in single precision, 24 kB; more take two bytes each. (Effects of a few classes often have two optima that
+# are about as good, and what two bytes lose decides between them.)
 largest_short <- 65535L
 
 #' Numbers as the bits of single precision, four bytes each

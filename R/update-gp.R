@@ -74,7 +74,6 @@ update_spec <- function(object, data, forget) {
         diagonal_classes = if (length(control) > 3) control[4] else 2L) # of a version without
     })
   if (object$mean == "identity") spec$hyper <- spec$hyper[names(spec$hyper) != "slope"]
-  spec["begin"] <- list(gp_begin(object, nrow(data$scores), forget))
   if (!frozen) return(spec)
   anchor <- if (is.null(stream$anchor)) c(object$hyper[["slope"]], 1) else stream$anchor
   anchor[2] <- (1 - forget) * anchor[2] # what is left of the frozen rows, by weight
@@ -86,18 +85,6 @@ update_spec <- function(object, data, forget) {
     offset_site = if (forget < 1) forget_offsets(stream$offsets, forget),
     wide_site = if (forget < 1) unpack_wide_site(forget_wide(stream$wide, forget), length(object$classes)),
     wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
-}
-
-#' Where the next fit of the process alone begins: where this one ended, as long as most rows are the same
-#'
-#' Another optimum may become the better one, which only a fit from the start would find: so there is one whenever the rows since
-#' the last are as many as it had. Effects of the classes are fitted from the start always: where the old ones were is often
-#' near another optimum than that of a fit of all rows.
-#' @noRd
-gp_begin <- function(object, new, forget) {
-  begin <- object$stream$begin
-  if (is.null(begin) || forget == 1 || begin$rows[2] + new >= begin$rows[1]) return(NULL)
-  c(begin[c("hyper", "inducing", "q_mean")], effects = object$class_effects != "none")
 }
 
 #' @export
@@ -137,7 +124,6 @@ update_fit.calib_gp <- function(object, data, forget) {
   }
   for (name in c("effects", "offsets", "stream", "averaged")) object[name] <- list(fit[[name]])
   if (!is.null(before) && !is.null(fit$stream$rows)) object$stream$before <- before
-  if (anyNA(object$stream$begin$rows)) object$stream$begin$rows <- stream$begin$rows + c(0, nrow(data$scores))
   if (!given || !is.null(fit$floor)) object["floor"] <- list(fit$floor)
   if (!is.null(object$least)) object$least <- min(object$least, least_probability(data))
   object$slope_sd <- gp_slope_sd(fit$slope_var, fit$hyper)
@@ -203,15 +189,12 @@ add_seen <- function(old, new) {
 stream_wrong <- function(stream, classes) {
   if (is.null(stream)) return(NULL)
   if (!is.list(stream)) return("is no list")
-  known <- c("knots", "psi", "b", "v", "w", "rest", "held", "effects", "offsets", "wide", "anchor", "rows", "control", "before", "begin")
+  known <- c("knots", "psi", "b", "v", "w", "rest", "held", "effects", "offsets", "wide", "anchor", "rows", "control", "before",
+    "begin") # the last of objects that an earlier version made: it is no longer looked at
   if (is.null(names(stream)) || anyDuplicated(names(stream)) || !all(names(stream) %in% known)) return("has other parts")
   wrong <- rows_wrong(stream$rows, classes)
   if (length(wrong)) return(wrong)
   if (is.null(stream$rows) && is.null(stream$knots)) return("has nothing of the old rows")
-  if (!is.null(stream$begin) && (!is.list(stream$begin) || length(check_parts(stream$begin, list(hyper = field("number", 4L, low = 0, high = 1e150),
-    inducing = field("number", NULL, low = -1e150, high = 1e150), q_mean = field("number", length(stream$begin$inducing)), rows = field("number", 2L, low = 0)))) || any(stream$begin$hyper[-3] == 0) || length(stream$begin$inducing) < 2 || any(diff(stream$begin$inducing) <= 0))) {
-    return("has a place to begin from that is none")
-  }
   limits <- if (length(stream$control) == 4) 4L else 3L # older versions had three
   if (length(field_wrong(stream$control, field("integer", limits, low = 0, na = TRUE, optional = TRUE))) ||
     anyNA(stream$control[-3])) return("has limits that are none")

@@ -4,7 +4,7 @@
 
 most_effects <- 420 # as GPC_SITE_EFFECTS in src/gp_stream.h
 most_rows <- 2000 # by bench/stream.R: a quadratic about fits of so many rows is as good as the rows
-kept_rows <- c(300L, 1000L, 1400L) # by the same: merged to so many (two classes, up to four, more), rows serve as well as before
+kept_rows <- c(300L, 1400L) # by the same: merged to so many (two classes, more), rows serve as well as before
 most_merged <- c(10, 5) # rows for each that is kept, likewise: means of more come to look surer than the rows were, fit after fit
 forgotten <- 1e-9 # of the largest weight: such rows go
 summary_classes <- 26L # with more, rows of the same label and highest score are few and unlike each other: they are not merged, ...
@@ -17,8 +17,8 @@ least_kept <- 200L # with fewer rows a quadratic about their fit is no better th
 buffer_rows <- function(buffer, classes, tried) {
   if (!is.null(buffer)) return(buffer)
   if (!tried) return(0L)
-  if (classes <= summary_classes) return(kept_rows[1 + (classes > 2) + (classes > 4)])
-  kept <- min(as.integer(kept_scores %/% classes), kept_rows[3])
+  if (classes <= summary_classes) return(kept_rows[1 + (classes > 2)])
+  kept <- min(as.integer(kept_scores %/% classes), kept_rows[2])
   if (kept < least_kept) 0L else kept
 }
 

@@ -15,8 +15,8 @@
 #'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
 #' * [calib_gp()]: with up to 200 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
 #'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros are
-#'   estimated again. The fit of the shared map starts from the last one until the number of rows has doubled, so that an update takes less time than a fit of all
-#'   rows. Beyond 2000 rows (by their effective number, with weights and forgetting; with more than 26 classes beyond 40,000 scores, rows times classes), with more classes or without class effects,
+#'   estimated again, from the same starting values as in a fit of all rows: often there are several optima, and from the last one a worse one may be
+#'   reached. As long as no rows are merged, an update takes about as long as a fit of all rows; later it takes less. Beyond 2000 rows (by their effective number, with weights and forgetting; with more than 26 classes beyond 40,000 scores, rows times classes), with more classes or without class effects,
 #'   the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
 #'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary
 #'   begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
@@ -33,11 +33,11 @@
 #' # Calibration rows in the object
 #' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
 #' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to .02 higher than that of a fit
-#' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 1000 scores (rows times
-#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows (two classes), 1000 (up to four) or 1400, rows with
+#' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 6000 scores (rows times
+#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows (two classes) or 1400, rows with
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
 #' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
-#' classes, 32 kB for ten, 60 kB for twenty and 80 kB for more. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
+#' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty and 80 kB for more. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
 #' takes 100 to 700 kB.)
 #'
 #' With this summary the log loss of an updated fit was at most .002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).

@@ -100,6 +100,6 @@ writeLines(c("# Which rows to label", "", sprintf(
   "and 200 labels, of a pool of 2000 rows (or half of the data). Measured on up to 4000 other rows. Random: the measure itself;",
   "the others: the difference to random, paired by repeat (standard error), * beyond two of them. Below zero is better than random."), "",
   "## Log loss", "", table("log_loss"), "", "## ECE, 15 bins", "", table("ece"), "", paste(
-  "Where random is as good: the two-class sets (beyond two standard errors only at 100 labels of nba538) and hpc_cv. A fit with the weights of",
-  "the design is no better than random: most of its weight is on few rows. ECE: no clear difference beyond 50 labels."),
+  "Where random is as good: the two-class sets, and hpc_cv up to 100 labels. A fit with the weights of",
+  "the design is no better than random: most of its weight is on few rows. ECE: few clear differences beyond 50 labels, in either direction."),
   if (!is.null(further)) beyond()), "bench/results/query.md")

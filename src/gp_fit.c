@@ -45,8 +45,7 @@ static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimi
   for (;;) {
     gpc_optimise_settings how = {.tol = quick ? fmax(s->tol, 1e-3) : s->tol,
                                  .elbo_to_beat = to_beat,
-                                 /* the fit of the best will look, or has */
-                                 .local = quick || s->begin,
+                                 .local = quick, /* the fit of the best will look */
                                  .max_passes =
                                      quick && s->max_passes > 12 ? 12 : s->max_passes};
     gpc_status status = gpc_start_limits(f, &f->at, &how);
@@ -58,7 +57,6 @@ static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimi
     gpc_start_slope(f, o->visitor, &f->at.slope);
     gpc_start_hyper(f, &f->at, start_l, &how);
     how.warm = f->warm;
-    how.warm_mean = f->warm_mean;
     gpc_optimiser_get(o, f->at.m);
     gpc_params_copy(&f->at, &o->here.at);
     status = gpc_optimise(o, &how);
@@ -119,7 +117,7 @@ typedef struct {
  * far. */
 static gpc_status try_floor(gpc_fitting *f, const best_floor *best, double prior,
                             laid_line **line, gpc_optimiser *o) {
-  f->begun = best->value > -INFINITY || f->settings->begin;
+  f->begun = best->value > -INFINITY;
   f->warm = 0;
   f->at.hyper = best->at.hyper;
   f->at.slope = best->at.slope;
@@ -188,17 +186,6 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample, laid_line **l
   f->begun = f->warm = 1;
   *line = best.line;
   return GPC_OK;
-}
-
-/* f->at := where a fit of nearly the same rows ended. The floors tried begin with its
- * hyperparameters alone. */
-static void begin_there(gpc_fitting *f) {
-  const gpc_params *begin = f->settings->begin;
-  void *mark = f->memory->mark(f->memory->self);
-  double *work = gpc_get_doubles(f->memory, gpc_params_move_work(begin->m, f->at.m));
-  f->warm_mean = gpc_params_move_mean(begin, work, &f->at) == GPC_OK;
-  f->begun = 1;
-  f->memory->release(f->memory->self, mark);
 }
 
 /* The whole fit ---------------------------------------------------------------------- */
@@ -307,20 +294,6 @@ static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
   return gpc_site_freeze(o->visitor, &o->here, p, z, psi, b, v, w);
 }
 
-/* How many inducing inputs to begin with: those of the earlier fit, or fewer where its
- * lengthscale no longer needs them; double_inducing() adds to them. */
-static size_t first_inducing(const gpc_fit_settings *s) {
-  const gpc_params *begin = s->begin;
-  if (s->m || !begin)
-    return s->m ? s->m : FIRST_INDUCING;
-  size_t m = begin->m;
-  const double width = begin->inducing[m - 1] - begin->inducing[0];
-  while (m > FIRST_INDUCING && m % 2 == 0 &&
-         begin->hyper.l > SHORT * width / ((double)m / 2.0 - 1.0))
-    m /= 2;
-  return m;
-}
-
 /* The data prepared, with the best floor, and where the fit begins; *line may be laid. */
 static gpc_status begin_fit(gpc_fitting *f, gpc_sample *sample, laid_line **line) {
   const gpc_fit_settings *s = f->settings;
@@ -337,8 +310,6 @@ static gpc_status begin_fit(gpc_fitting *f, gpc_sample *sample, laid_line **line
   gpc_start_limit_slope(f);
   gpc_start_guess(f, sample, 0.0);
   gpc_start_inducing(f, f->at.m, f->at.inducing);
-  if (s->begin)
-    begin_there(f);
   return GPC_OK;
 }
 
@@ -355,12 +326,9 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                    .poll_data = poll_data,
                    .progress = progress,
                    .result = result,
-                   .at = gpc_params_get(memory, first_inducing(settings)),
+                   .at =
+                       gpc_params_get(memory, settings->m ? settings->m : FIRST_INDUCING),
                    .guess = NAN};
-  if (settings->begin) {
-    f.at.hyper = settings->begin->hyper;
-    f.at.slope = settings->begin->slope;
-  }
   f.now.shift = settings->centre ? gpc_get_doubles(memory, data->n) : NULL;
   gpc_sample sample = gpc_sample_get(memory, gpc_sample_size(data->n, data->k), data->k);
   gpc_status status = begin_fit(&f, &sample, &line);

@@ -43,11 +43,9 @@ typedef struct {
   const gpc_joint_site *effect_site;    /* rows seen before, with the effects, or NULL */
   const gpc_offsets_site *offsets_site; /* the same, of offsets of many classes */
   const gpc_site *site;                 /* the same for the process alone ... */
-  double begin_slope;      /* ... and the slope that they had, from which ... */
-  double slope_factor;     /* ... no more than this factor leads away */
-  const gpc_params *begin; /* where a fit of nearly the same rows ended (q_cov is
-                              not looked at), or NULL */
-  int freeze;              /* is the data term to be frozen, for later rows? */
+  double begin_slope;  /* ... and the slope that they had, from which ... */
+  double slope_factor; /* ... no more than this factor leads away */
+  int freeze;          /* is the data term to be frozen, for later rows? */
   int integrate; /* the mixture over the hyperparameters that are estimated as well? */
 } gpc_fit_settings;
 

@@ -17,8 +17,7 @@ typedef struct {
   gpc_prepared now; /* the data with the present floor */
   gpc_params at;    /* where the fit stands */
   int begun;        /* `at` holds hyperparameters worth beginning from ... */
-  int warm;         /* ... and a posterior on its inducing inputs ... */
-  int warm_mean;    /* ... or its mean alone */
+  int warm;         /* ... and a posterior on its inducing inputs */
   double guess;     /* 1/T of the sample: the slope to begin with; NAN: not known */
 } gpc_fitting;
 

@@ -144,7 +144,7 @@ static gpc_status begin(gpc_optimiser *o, const gpc_optimise_settings *settings)
   o->here.nodes = gpc_ruler_nodes(o->visitor->ruler, distance);
   if (!o->here.nodes)
     return GPC_TOO_COARSE;
-  if (!settings->warm && !settings->warm_mean)
+  if (!settings->warm)
     memset(o->here.at.q_mean, 0, o->here.at.m * sizeof(double));
   o->progress.passes++;
   gpc_status status = gpc_visit_make(o->visitor, !settings->warm, &o->here);

@@ -28,8 +28,7 @@ typedef struct {
   double tol;          /* nats: stop when the surrogate promises less */
   double elbo_to_beat; /* give up when this is out of reach; -INFINITY: never */
   int local;           /* other maxima of the bound are not looked for */
-  int warm;            /* q_mean and q_cov of the start are worth keeping ... */
-  int warm_mean;       /* ... or q_mean alone */
+  int warm;            /* q_mean and q_cov of the start are worth keeping */
 } gpc_optimise_settings;
 
 typedef struct {

@@ -45,16 +45,6 @@ static gpc_status begin_move(const gpc_params *from, double *chol, double *chol_
   return GPC_OK;
 }
 
-gpc_status gpc_params_move_mean(const gpc_params *from, double *work, gpc_params *to) {
-  const size_t m = from->m, n = to->m;
-  double *chol = work, *chol_new = chol + m * m, *a = chol_new + n * n, *rho = a + n * m;
-  if (begin_move(from, chol, chol_new, a, rho, to) != GPC_OK)
-    return GPC_NOT_PD;
-  gpc_gemm(0, 0, n, 1, m, 1.0, a, from->q_mean, 0.0, to->q_mean);
-  gpc_solve_rows(1, n, chol_new, to->q_mean);
-  return GPC_OK;
-}
-
 /* With features A of the new inputs under the old basis and L of the new one, the new
  * values have the prior-free mean A m and the covariance K - A A' + A S A'; both are
  * whitened by L. */

@@ -34,7 +34,4 @@ static inline gpc_prior gpc_params_prior(const gpc_params *params,
 size_t gpc_params_move_work(size_t from_m, size_t to_m);
 gpc_status gpc_params_move(const gpc_params *from, double *work, gpc_params *to);
 
-/* The same for to->q_mean alone; q_cov is left as it is. */
-gpc_status gpc_params_move_mean(const gpc_params *from, double *work, gpc_params *to);
-
 #endif

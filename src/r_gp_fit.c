@@ -84,7 +84,6 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
         s.effect_site->e != k * gpc_features_make(k, s.effects, 1.0, 1.0, 0.0, 1.0).r)
       Rf_error("internal error: a site of other effects");
   }
-  s.begin = r_begin(r_element_or_null(list, "begin"));
   s.integrate = flag(list, "integrate");
   if (s.floors < 1 || s.m == 1)
     Rf_error("internal error: 'floors' is empty or there is one inducing input");

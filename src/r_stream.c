@@ -87,23 +87,6 @@ const gpc_wide_site *r_wide_site(SEXP list, size_t k) {
   return site;
 }
 
-const gpc_params *r_begin(SEXP list) {
-  if (Rf_isNull(list))
-    return NULL;
-  SEXP inducing = r_element(list, "inducing");
-  const size_t m = (size_t)Rf_xlength(inducing);
-  const double *hyper = r_doubles(r_element(list, "hyper"), "hyper", 4);
-  gpc_params *begin = (gpc_params *)R_alloc(1, sizeof *begin);
-  *begin = gpc_params_get(&r_memory, m);
-  begin->hyper = (gpc_hyper){.s2 = hyper[0], .l = hyper[1], .sn2 = hyper[2]};
-  begin->slope = hyper[3];
-  memcpy(begin->inducing, r_doubles(inducing, "inducing", (R_xlen_t)m),
-         m * sizeof(double));
-  memcpy(begin->q_mean, r_doubles(r_element(list, "q_mean"), "q_mean", (R_xlen_t)m),
-         m * sizeof(double));
-  return begin;
-}
-
 static void put_vector(SEXP list, int at, size_t n, const double *x) {
   SET_VECTOR_ELT(list, at, Rf_allocVector(REALSXP, (R_xlen_t)n));
   memcpy(REAL(VECTOR_ELT(list, at)), x, n * sizeof(double));

@@ -24,8 +24,4 @@ const gpc_wide_site *r_wide_site(SEXP list, size_t k);
 const gpc_offsets_site *r_offsets_site(SEXP list, size_t k);
 SEXP r_pack_offsets_site(const gpc_offsets_result *offsets, size_t k);
 
-/* Where an earlier fit of the process alone ended, from list(hyper, inducing, q_mean), hyper variance, lengthscale, noise and
- * slope; NULL for NULL. */
-const gpc_params *r_begin(SEXP list);
-
 #endif

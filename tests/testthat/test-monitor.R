@@ -16,6 +16,33 @@ test_that("e-values are those of forecasts written out", {
   expect_equal(glance(only)$e_value, oracle_e_values(d$p, d$y)[["bins"]], tolerance = 1e-10)
 })
 
+test_that("two classes: every alternative is the product of p_cal(y) / p_raw(y), p_cal from earlier rows alone", {
+  d <- oracle_stream(330, 2, 31, 1.5)
+  kinds <- c("temperature", "bins", "offset", "process")
+  want <- oracle_e_process(d$p[, 2], d$y - 1, process = TRUE)
+  # batches of every size, rows before the first fit, at it and behind it
+  ends <- c(1, 8, 99, 100, 101, 150, 250, 330)
+  m <- calib_monitor(classes = 1:2, alternatives = kinds)
+  for (b in seq_along(ends)) {
+    rows <- seq(c(0, ends)[b] + 1, ends[b])
+    m <- update(m, d$p[rows, , drop = FALSE], d$y[rows])
+  }
+  expect_equal(unname(exp(m$path[, 5:8])), unname(want$e[ends, kinds]), tolerance = 1e-10)
+  expect_equal(exp(m$path[, 4]), want$e[ends, "mean"], tolerance = 1e-10)
+  expect_gt(max(abs(log(want$e[330, kinds]))), 1)
+  # the first row has no past: p_cal is the prior's, and its e-values have expectation 1
+  first <- rbind(oracle_e_process(d$p[1, 2], 0)$e, oracle_e_process(d$p[1, 2], 1)$e)
+  expect_equal(drop(d$p[1, ] %*% first), rep(1, 4), ignore_attr = TRUE, tolerance = 1e-12)
+  # sharp forecasts, a single alternative
+  sharp <- with_seed(32, stats::plogis(stats::rnorm(120, sd = 4)))
+  y <- with_seed(33, as.numeric(stats::runif(120) < stats::plogis(0.6 * stats::qlogis(sharp) + 0.5)))
+  want <- oracle_e_process(sharp, y)$e
+  for (kind in kinds[1:3]) {
+    one <- calib_monitor(cbind(1 - sharp, sharp), y + 1, period = rep(1:12, each = 10), classes = 1:2, alternatives = kind)
+    expect_equal(unname(exp(one$path[, 5])), unname(want[10 * 1:12, kind]), tolerance = 1e-10)
+  }
+})
+
 test_that("the expectation of an e-value under calibration is 1", {
   # all 2^4 outcomes of four rows, by hand
   p <- cbind(1 - c(0.1, 0.4, 0.8, 0.97), c(0.1, 0.4, 0.8, 0.97))
@@ -234,7 +261,7 @@ test_that("monitors with a process: restart, merging, files, damage, pictures", 
   expect_identical(log_e_values(again)[["process"]], 0)
   expect_null(again$process$fit)
   half <- calib_monitor(d$p[1:200, ], d$y[1:200], alternatives = c("temperature", "process"))
-  expect_message(sum <- half + m, "seen more rows goes on")
+  expect_message(sum <- half + m, "with more rows is continued")
   expect_equal(process_log_e(sum$process), process_log_e(half$process) + process_log_e(m$process))
   expect_identical(sum$process$fit, m$process$fit)
   for (name in names(m$process)) for (value in list("x", NA, Inf, list(1))) {

@@ -117,21 +117,37 @@ test_that("methods that cannot say so, and what they cannot merge", {
   expect_error(update(sure, cbind(0.4, 0.6), 2), "standard error", class = "gpcalib_error_input")
 })
 
-test_that("bad batches are refused whole", {
-  d <- parts_of(3)
-  for (fit in list(calib_temperature(d$one$p, d$one$y), calib_histogram(d$one$p, d$one$y), calib_isotonic(d$one$p, d$one$y),
-    calib_gp(d$one$p, d$one$y, class_effects = "none"), calib_gp(d$one$p, d$one$y, control = gp_control(buffer = 0)))) {
-    before <- fit
-    bad <- list(list(d$two$p[, 1:2], d$two$y), list(d$two$p, rep("z", 250)), list(replace(d$two$p, 7, NaN), d$two$y),
-      list(d$two$p * 3, d$two$y), list(d$two$p, d$two$y[-1]), list(d$two$p, replace(d$two$y, 4, NA)), list(d$two$p[0, ], d$two$y[0]),
-      list(`colnames<-`(d$two$p, c("a", "b", "q")), d$two$y), list(d$two$p, factor(as.character(d$two$y), levels = c("c", "b", "a"))))
-    for (case in bad) expect_error(update(fit, case[[1]], case[[2]]), class = "gpcalib_error_input")
-    expect_error(update(fit, d$two$p, d$two$y, forget = 2), "forget", class = "gpcalib_error_input")
-    expect_error(update(fit, d$two$p, d$two$y, weights = rep(0, 250)), "weights", class = "gpcalib_error_input")
-    expect_error(update(fit, d$two$p, d$two$y, odd = 3), class = "gpcalib_error_input")
-    expect_error(update(fit), "scores", class = "gpcalib_error_input")
-    expect_identical(fit, before)
+test_that("bad batches are refused whole by every method, and the object stays as it was", {
+  methods <- c("none", "histogram", "temperature", "platt", "beta", "vector", "matrix", "isotonic", "bbq", "gp")
+  has <- sub("^update_fit[.]calib_", "", grep("^update_fit[.]calib_", ls(asNamespace("gpcalib"), all.names = TRUE), value = TRUE))
+  expect_setequal(has, methods) # one that is added is to be added here
+  refused <- function(k) {
+    d <- parts_of(k)
+    fit <- function(method, ...) suppressWarnings(match.fun(paste0("calib_", method))(d$one$p, d$one$y, ...))
+    fits <- c(lapply(methods, fit), list(fit("gp", class_effects = "none"), fit("gp", monotone = TRUE), fit("gp", integrate = FALSE, control = gp_control(buffer = 0)),
+      suppressWarnings(update(fit("temperature"), d$two$p, d$two$y, forget = "auto"))))
+    p <- d$two$p
+    y <- d$two$y
+    n <- length(y)
+    bad <- list(list(p[, 1, drop = FALSE][, c(1, 1, 1, 1)], y), list(cbind(p, 0), y), list(p, rep("z", n)), list(p, c(as.character(y[-1]), "z")),
+      list(replace(p, 7, NaN), y), list(replace(p, 7, NA), y), list(replace(p, 7, Inf), y), list(p * 3, y), list(-p, y),
+      list(p, y[-1]), list(p, replace(y, 4, NA)), list(p[0, ], y[0]),
+      list(`colnames<-`(p, c(levels(y)[-1], "q")), y), list(p, factor(as.character(y), levels = rev(levels(y)))))
+    for (object in fits) {
+      before <- serialize(object, NULL) # not a second name for the same memory
+      say <- paste(class(object)[1], k)
+      for (i in seq_along(bad)) expect_error(update(object, bad[[i]][[1]], bad[[i]][[2]]), class = "gpcalib_error_input", info = paste(say, i))
+      for (weights in list(rep(0, n), rep(-1, n), replace(rep(1, n), 3, NA), replace(rep(1, n), 3, Inf), rep(1, n - 1), "1")) {
+        expect_error(update(object, p, y, weights), "weights", class = "gpcalib_error_input", info = say)
+      }
+      for (forget in list(2, -0.1, NA, "no", c(0, 1))) expect_error(update(object, p, y, forget = forget), "forget", class = "gpcalib_error_input", info = say)
+      expect_error(update(object, p, y, odd = 3), class = "gpcalib_error_input")
+      expect_error(update(object), "scores", class = "gpcalib_error_input")
+      expect_identical(serialize(object, NULL), before, info = say)
+    }
   }
+  refused(3)
+  refused(2)
 })
 
 test_that("counts of rows may pass the largest integer", {

@@ -204,7 +204,7 @@ test_that("fits with three blocks of effects keep their predictions, and take ne
     expect_false(any(grepl("power", names(coef(fit)))))
   }
   again <- suppressWarnings(update(old$fits$few, old$new$few$scores, old$new$few$labels))
-  expect_lt(max(abs(predict(again, old$new$few$scores) - old$updated)), 0.01) # the hyperprior of the matrix has moved since
+  expect_lt(max(abs(predict(again, old$new$few$scores) - old$updated)), 0.02) # the hyperprior of the matrix has moved since, and fits begin elsewhere
   expect_identical(again$effects$count[4], 0L)
 })
 

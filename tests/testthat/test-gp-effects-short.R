@@ -28,7 +28,7 @@ written_out <- function(effects) {
 }
 
 test_that("the short form stands for the covariance it says", {
-  expect_named(effects, c("worth", "sd", "scale", "count", "slopes", "effect", "cov", "cross", "own", "common"))
+  expect_named(effects, c("worth", "sd", "parts", "scale", "count", "slopes", "effect", "cov", "cross", "own", "common"))
   cov <- written_out(effects)
   expect_equal(gpcalib:::effects_cov(effects), cov, tolerance = 1e-10)
   expect_equal(full$effects$cov, cov[lower.tri(cov, TRUE)], tolerance = 1e-10)

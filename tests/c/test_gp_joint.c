@@ -613,8 +613,7 @@ static gpc_status covariance_at_once(const gpc_joint *joint, const gpc_joint_poi
                                   : pass->hee[i - x + e * (j - x)];
       double sd = 1.0; /* of the prior */
       if (j >= x)
-        sd =
-            point->tau[gpc_features_block(&joint->features, (j - x) % joint->features.r)];
+        sd = point->tau[gpc_features_block(&joint->features, j - x)];
       else if (j == m)
         sd = slope_sd;
       q[j + size * j] += 1.0 / (sd * sd);

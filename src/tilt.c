@@ -12,7 +12,7 @@
 
 GPC_FUSED double gpc_tilt(size_t k, const double *phi, const double *c, double *work,
                           double *pi) {
-  double bound = 0.0;
+  double bound = INFINITY, damping = 1.0;
   for (int step = 0; step < MOST_STEPS; step++) {
     double all = 0.0, spread = 0.0, top = -INFINITY, sum = 0.0, move = 0.0;
     memset(work, 0, k * sizeof(double));
@@ -33,7 +33,12 @@ GPC_FUSED double gpc_tilt(size_t k, const double *phi, const double *c, double *
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < k; i++)
       sum += work[i] = gpc_exp_nonpos(work[i] - top);
+    const double last = bound;
     bound = top + log(sum);
+    /* from one corner of the simplex, where v is small, to another and back: along p - a the
+     * bound falls (its slope is -(p - a)'C (p - a)), if the step is short enough */
+    if (bound > last)
+      damping *= 0.5;
     const double share = 1.0 / sum;
     for (size_t i = 0; i < k; i++) {
       work[i] *= share;
@@ -43,7 +48,8 @@ GPC_FUSED double gpc_tilt(size_t k, const double *phi, const double *c, double *
       memcpy(pi, work, k * sizeof(double));
       break;
     }
-    const double part = spread > SMALL_SPREAD ? 1.0 / (1.0 + 0.5 * spread) : 1.0;
+    const double part =
+        damping * (spread > SMALL_SPREAD ? 1.0 / (1.0 + 0.5 * spread) : 1.0);
     for (size_t i = 0; i < k; i++)
       pi[i] += part * (work[i] - pi[i]);
   }

@@ -93,7 +93,7 @@ static double expected(double mean, double var) {
 }
 
 static void test_tilt(void) {
-  for (int trial = 0; trial < 200; trial++) {
+  for (int trial = 0; trial < 2000; trial++) {
     double l[3] = {3.0 * uniform(), normal(), 3.0 * uniform()}, phi[2], pi[2], work[2];
     double c[4] = {l[0] * l[0], l[0] * l[1], l[0] * l[1], l[1] * l[1] + l[2] * l[2]};
     phi[0] = 2.0 * normal();
@@ -535,7 +535,7 @@ static void test_surrogate(void) {
                                  .share = 0.4,
                                  .solution = gpc_joint_begin(&p->joint)};
       const size_t dim = gpc_joint_dim(&p->joint);
-      CHECK(dim == (k == 2 ? 4 : 6));
+      CHECK(dim == (k == 2 ? 4 : 7));
       double h[7], g[7], value, up, down;
       gpc_joint_get_h(&p->joint, &p->point, h);
       h[2] += 0.4;

@@ -180,10 +180,11 @@ static int try_step(gpc_effects_fitting *f, int step, int forced, double promise
     *refused = 0;
     /* with a scaled H the promise may be too small: that says nothing of trust */
     accept(f, forced ? 1.0 : promise <= 0.0 ? 0.5 : gain / promise, step);
-    result->converged = !forced && promise < tol && gain < 0.1 * tol;
+    result->converged = !forced && f->radius >= 0.1 && promise < tol && gain < 0.1 * tol;
     return result->converged;
   }
-  result->converged = !forced && promise < 10.0 * tol; /* no more than rounding is left */
+  /* no more than rounding is left; a short step promises little by itself */
+  result->converged = !forced && promise * fmax(1.0, 0.1 / f->radius) < 10.0 * tol;
   if (result->converged || ++*refused > MOST_REFUSED)
     return 1;
   refuse(f);

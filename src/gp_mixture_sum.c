@@ -3,6 +3,7 @@
 #include "linalg.h"
 #include "simd.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -166,24 +167,31 @@ void gpc_mixture_sum_add(gpc_mixture_sum *f, double value) {
 }
 
 /* The diagonal of cov [n x n] raised until it is positive definite: rounding may leave
- * little of its smallest eigenvalues where rows have enormous weights. `ridge`, relative to
- * the largest, is where that begins. work [n x n]. */
-static gpc_status raise(size_t n, double ridge, double *work, double *cov) {
+ * little of its smallest eigenvalues where rows have enormous weights. `ridge` is where that
+ * begins. It is relative to the largest variance of the first m, which are whitened values, and of
+ * the others to their own, since the slope's has the units of the scores. work [n x n], unit
+ * [n]. */
+static gpc_status raise(size_t n, size_t m, double ridge, double *work, double *unit,
+                        double *cov) {
   double most = 0.0;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < m; i++)
     most = fmax(most, cov[i + n * i]);
+  for (size_t i = 0; i < n; i++)
+    unit[i] = sqrt(fmax(i < m ? most : cov[i + n * i], DBL_MIN));
   for (;;) {
-    memcpy(work, cov, n * n * sizeof(double));
+    for (size_t j = 0; j < n; j++)
+      for (size_t i = 0; i < n; i++)
+        work[i + n * j] = cov[i + n * j] / (unit[i] * unit[j]);
     for (size_t i = 0; i < n; i++)
-      work[i + n * i] += ridge * most;
-    if (gpc_chol(n, 1e-16 * most, work) == GPC_OK)
+      work[i + n * i] += ridge;
+    if (gpc_chol(n, 1e-16, work) == GPC_OK)
       break;
     ridge = ridge == 0.0 ? FIRST_RIDGE : 10.0 * ridge;
     if (!(ridge <= LAST_RIDGE))
       return GPC_NOT_PD;
   }
   for (size_t i = 0; i < n; i++)
-    cov[i + n * i] += ridge * most;
+    cov[i + n * i] += ridge * unit[i] * unit[i];
   return GPC_OK;
 }
 
@@ -220,12 +228,12 @@ gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out) {
   memcpy(out->at.q_mean, f->at, m * sizeof(double));
   memcpy(out->effect, f->now.effect, out->e * sizeof(double));
   const double ridge = f->settings->rough ? ROUGH_RIDGE : 0.0;
-  status = raise(size, ridge, f->part, out->cov);
+  status = raise(size, m, ridge, f->part, f->at, out->cov);
   if (status != GPC_OK)
     return status;
   const double var = gpc_posterior_slope(out, f->at);
   for (size_t c = 0; c < m; c++)
     for (size_t r = 0; r < m; r++)
       out->at.q_cov[r + m * c] = out->cov[r + size * c] - var * f->at[r] * f->at[c];
-  return raise(m, ridge, f->part, out->at.q_cov);
+  return raise(m, m, ridge, f->part, f->at, out->at.q_cov);
 }

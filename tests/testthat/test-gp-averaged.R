@@ -298,3 +298,19 @@ test_that("the standard deviations of few effects are averaged over as well: a l
   none <- fit_gp2(list(z = d$z, y = same), class_effects = "offset")
   expect_lt(abs(offset(none$averaged$effects)), 0.3)
 })
+
+test_that("intervals do not depend on the unit of the scores", {
+  d <- with_seed(4, {
+    z <- matrix(stats::rnorm(1500, sd = 2), 500)
+    list(z = z, y = oracle_draw(oracle_softmax(tanh(z) + z / 4)))
+  })
+  width <- function(scale, ...) {
+    fit <- suppressWarnings(calib_gp(d$z * scale, d$y, input = "logits", ...))
+    ends <- with_seed(1, predict(fit, d$z[1:50, ] * scale, type = "interval"))
+    mean(ends[, , "upper"] - ends[, , "lower"])
+  }
+  for (effects in c("none", "matrix")) {
+    one <- width(1, class_effects = effects)
+    for (scale in c(1e-7, 1e5)) expect_equal(width(scale, class_effects = effects), one, tolerance = 0.1)
+  }
+})

@@ -2,7 +2,7 @@
 # mostly chance: a map that falls is kept only where the rows insist on it (methods, eq. (39a)).
 
 falls_worth <- 10 # nats: by which a falling map must be the better one. Chosen on splits 6 to 9 of 20 classifier outputs with 60 to 5000 rows
-longer <- c(2, 4, 8, 16) # how many times its lengthscale is tried as the shortest allowed
+longer <- c(4, 16) # how many times its lengthscale is tried as the shortest allowed; 2, 4, 8, 16 were no better
 fall_seen <- 1e-3 # of a probability: less is within the error of averages over the posterior
 
 #' Is the map of a fit increasing on the scores seen?

@@ -1,12 +1,12 @@
-/* class_powers.h: the powers v_k of eq. (33),
+/* class_powers.h: the powers gamma_k of eq. (33),
  *
- *   v_k log p_nk = v_k (slope z_nk - L_n),   p_n = softmax(slope z_n),  L_n = lse(slope z_n),
+ *   gamma_k log p_nk = gamma_k (slope z_nk - L_n),   p_n = softmax(slope z_n),  L_n = lse(slope z_n),
  *
  * in terms of the features that all classes share (class_features.h): slope z_nk is a
  * contrast of the scores, sum_j a_kj x_nj over the features of the matrix, and -L_n a
  * feature of its own. So a class has the coefficients
  *
- *   e_k = T_k c_k:   e_kj = c_kj + a_kj v_k (matrix),   e_k = c_k elsewhere.
+ *   e_k = T_k c_k:   e_kj = c_kj + a_kj gamma_k (matrix),   e_k = c_k elsewhere.
  *
  * The prior is independent in c, and a fit is made in c; passes over rows, and whoever
  * predicts, know e. Without powers T is the identity and nothing is done. */

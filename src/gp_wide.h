@@ -1,7 +1,7 @@
 /* gp_wide.h: effects of many classes on top of a fitted process, which stays as it is, eq.
  * (39b):
  *
- *   f_nk = phi(z_nk) + b_k + v_k q_nk + sum_j W_kj x_nj
+ *   f_nk = phi(z_nk) + b_k + gamma_k q_nk + sum_j W_kj x_nj
  *
  * with offsets b, powers v and a matrix W on features of gp_wide_rows.h, each part normal
  * about 0 with a variance of its own, all effects independent of each other in the

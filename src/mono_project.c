@@ -23,7 +23,7 @@ void gpc_mono_project(const gpc_mono_table *table, double slope, const gpc_memor
     weight[g] = table->weight[first + g];
     hits[g] = weight[g] * (f[first + g] - least * (t[g] - t[0]));
   }
-  const size_t blocks = gpc_pava_pool(count, hits, weight, begin); /* eq. (26b) */
+  const size_t blocks = gpc_pava_pool(count, hits, weight, begin); /* eq. (26d) */
   for (size_t b = 0; b < blocks; b++) {
     const size_t end = b + 1 < blocks ? (size_t)begin[b + 1] : count;
     for (size_t g = (size_t)begin[b]; g < end; g++)

@@ -4,7 +4,7 @@
  * least the slope e = table->least,
  *
  *   G = h + e t,  h = argmin over increasing h of sum_g weight_g (f_g - e t_g - h_g)^2
- *                                                                            eq. (26b)
+ *                                                                            eq. (26d)
  *
  * by pooling adjacent violators; beyond the range, lines of a given slope. */
 #ifndef GPC_MONO_PROJECT_H

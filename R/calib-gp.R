@@ -157,7 +157,7 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
-#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax`, `power` and `skew` of the effects. `matrix` without `skew` is that of all entries of the matrix. The noise is held at 1e-6 unless given.
+#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax`, `power` and `skew` of the effects, at most 1e12. `matrix` without `skew` is that of all entries of the matrix. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
 #'   or fix both at their optimum (`FALSE`)? See the section on hyperparameters.
@@ -312,6 +312,12 @@ check_hyper <- function(hyper) {
   if (bad) {
     stop_input("hyper", paste0("must be named positive numbers, any of ", say_values(known)),
       "For example hyper = c(lengthscale = 5).")
+  }
+  wide <- intersect(names(hyper), effect_blocks)
+  wide <- wide[hyper[wide] > effect_var_most]
+  if (length(wide)) {
+    stop_input("hyper", paste0("has a variance of class effects above ", format(effect_var_most), ": ", say_values(wide)),
+      "Effects are on the scale of logits: a variance of 100 leaves them free.")
   }
   stats::setNames(as.double(hyper), names(hyper))
 }

@@ -153,17 +153,20 @@ effect_worth <- function(object) {
   effects <- object$effects
   if (is.null(effects)) return(numeric())
   if (!is.null(effects$parts)) return(effects$parts)
+  if ("skew" %in% names(effects$sd)) return(numeric()) # the core could not say, and coefficients alone do not tell
   cov <- effect_cov(object) # of a fit before format 6
   mean <- effect_free(effects, matrix(effects$effect))
   k <- ncol(effects$effect)
   worth <- function(block) {
     rows <- effect_rows(effects, block)
     places <- as.vector(outer(rows, nrow(effects$effect) * (seq_len(k) - 1), "+"))
-    root <- chol(cov[places, places])
+    root <- tryCatch(chol(cov[places, places]), error = function(e) NULL)
+    if (is.null(root)) return(NA_real_)
     away <- backsolve(root, mean[places], transpose = TRUE)
     sum(log(diag(root))) - length(places) * log(effects$sd[[block]]) + sum(away^2) / 2
   }
-  vapply(stats::setNames(nm = names(effects$sd)), worth, 0)
+  all <- vapply(stats::setNames(nm = names(effects$sd)), worth, 0)
+  all[is.finite(all)]
 }
 
 #' Offsets and matrices as rows of tidy()
@@ -230,7 +233,7 @@ print_effects <- function(effects, classes) {
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
   cat("\nClass effects change the log evidence by ", if (effects$worth >= 0) "+", format(effects$worth, digits = 3),
-    " together. Adding each part to a model with the others:\n", sep = "")
+    " together.", if (length(effects$parts)) " Adding each part to a model with the others:", "\n", sep = "")
   for (part in names(effects$parts)) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
     cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",

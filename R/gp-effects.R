@@ -16,6 +16,9 @@ joint_classes <- 26L
 effect_blocks <- c("offset", "matrix", "softmax", "power", "skew")
 feature_blocks <- effect_blocks[1:4]
 
+# The largest variance that may be held (check_hyper()). No posterior has a larger one, but by rounding: fields may have twice that.
+effect_var_most <- 1e12
+
 #' How many features each block has (src/class_features.h)
 #' @noRd
 block_sizes <- function(k) if (k == 2) c(1L, 1L, 0L, 0L) else as.integer(c(1, k - 1, k - 1, 1))
@@ -91,6 +94,7 @@ gp_with_effects <- function(fit, data, blocks) {
     effect = matrix(effects$effect, ncol = classes, dimnames = list(NULL, data$classes)),
     cov = effects$cov
   )
+  if (!all(is.finite(fit$effects$parts))) fit$effects$parts <- NULL # the core could not say what each is worth
   fit$effects <- effects_short(fit$effects, m)
   fit
 }
@@ -295,7 +299,7 @@ joint_effects_wrong <- function(object) {
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),
     cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))
   fields <- fields[seq_len(if (is.null(effects[["own"]])) 8 else 11)]
-  wrong <- check_parts(effects, fields[if (is.null(effects$parts)) -3 else TRUE]) # fits before format 6 have none
+  wrong <- check_parts(effects, fields[if (is.null(effects$parts)) -3 else TRUE]) # fits before format 6 have none, nor those without a finite worth
   if (length(wrong)) return(wrong)
   has <- effects$count > 0
   if (!is.null(effects$parts) && !identical(names(effects$parts), names(effects$sd))) return("does not say what its parts are worth")
@@ -331,8 +335,8 @@ many_offsets_wrong <- function(object) {
   offsets <- object$offsets
   parts <- if ("wide" %in% names(offsets)) 2L + length(wide_power_names(offsets)) else 1L
   fields <- list(worth = field("number"), sd = field("number", parts, low = 0, high = 1e150),
-    mean = field("number", k, low = -1e6, high = 1e6), var = field("number", k, low = 0, high = 1e12),
-    cross = field("number", k * size), given = field("number", k, low = 0, high = 1e12))
+    mean = field("number", k, low = -1e6, high = 1e6), var = field("number", k, low = 0, high = 2 * effect_var_most),
+    cross = field("number", k * size), given = field("number", k, low = 0, high = 2 * effect_var_most))
   wrong <- check_parts(offsets[names(offsets) != "wide"], fields[if ("cross" %in% names(offsets)) 1:6 else 1:4])
   if (length(wrong)) return(wrong)
   if (parts > 1) return(wide_wrong(offsets, k))

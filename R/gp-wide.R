@@ -78,7 +78,7 @@ wide_power_names <- function(offsets) intersect("power", names(offsets$sd))
 wide_wrong <- function(offsets, k) {
   wide <- offsets$wide
   wrong <- check_parts(wide[intersect(names(wide), c("steep", "power", "power_var"))], list(steep = field("number", 1L, low = 0, high = 1e150),
-    power = field("number", k, low = -1e6, high = 1e6), power_var = field("number", k, low = 0, high = 1e12)))
+    power = field("number", k, low = -1e6, high = 1e6), power_var = field("number", k, low = 0, high = 2 * effect_var_most)))
   if (length(wrong)) return(wrong)
   if (!identical(names(wide), c("steep", "power", "power_var", "mean", "sd")) || wide$steep <= 0) return("has a matrix that is not complete")
   if (!identical(names(offsets$sd), c("offset", wide_power_names(offsets), "softmax"))) return("does not say which effects there are")

@@ -32,11 +32,11 @@ typedef struct {
   int averaged, passes_average; /* there is, by so many passes more, a ... */
   gpc_posterior mixture; /* ... over the hyperparameters of the process (gp_mixture.h) */
   double tau[GPC_BLOCKS];
-  double worth[GPC_BLOCKS]; /* of each block, in nats: Savage-Dickey */
-  double *effect;    /* [k r], class k at k r */
-  size_t m, slopes;  /* 1 where the slope is estimated, else 0 */
-  double *cov;       /* [size x size], size = m + slopes + k r: (m, slope, e) */
-  double elbo, none; /* the bound with and without effects */
+  double worth[GPC_BLOCKS]; /* of each block, in nats: Savage-Dickey; NAN if unknown */
+  double *effect;           /* [k r], class k at k r */
+  size_t m, slopes;         /* 1 where the slope is estimated, else 0 */
+  double *cov;              /* [size x size], size = m + slopes + k r: (m, slope, e) */
+  double elbo, none;        /* the bound with and without effects */
   int passes, converged;
   double promise;      /* what the last step was to gain */
   gpc_joint_site site; /* with `freeze`, whether the effects are kept or not */

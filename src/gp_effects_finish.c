@@ -79,8 +79,9 @@ static gpc_status freeze(gpc_effects_fitting *f, const gpc_site *process,
 }
 
 /* result->worth: log of the ratio of prior and posterior density at 0 of each block's
- * parameters, at the variances learned. */
-static gpc_status set_worth(gpc_effects_fitting *f, gpc_effects_result *result) {
+ * parameters, at the variances learned; NAN where the covariance has no factor, for a
+ * report that cannot be made is no reason to have no fit. */
+static void set_worth(gpc_effects_fitting *f, gpc_effects_result *result) {
   const gpc_features *features = &f->joint.features;
   const size_t e = f->joint.e, before = result->m + result->slopes, size = before + e;
   double *chol = f->there.cov; /* nobody needs it any more */
@@ -100,14 +101,14 @@ static gpc_status set_worth(gpc_effects_fitting *f, gpc_effects_result *result) 
     result->worth[b] = 0.0;
     if (n == 0)
       continue;
-    const gpc_status status = gpc_chol_large(n, chol);
-    if (status != GPC_OK)
-      return status;
+    if (gpc_chol_large(n, chol) != GPC_OK) {
+      result->worth[b] = NAN;
+      continue;
+    }
     gpc_solve_rows(1, n, chol, mean);
     result->worth[b] = 0.5 * gpc_chol_logdet(n, chol) + 0.5 * gpc_dot(n, mean, mean) -
                        (double)n * log(result->tau[b]);
   }
-  return GPC_OK;
 }
 
 /* From parameters to coefficients of the features, which is what predictions know. */
@@ -133,11 +134,10 @@ gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor
   result->slopes = f->joint.slope_free ? 1 : 0;
   if (!result->kept)
     return GPC_OK;
-  gpc_status status = joint_covariance(f, result);
-  if (status == GPC_OK)
-    status = set_worth(f, result);
+  const gpc_status status = joint_covariance(f, result);
   if (status != GPC_OK)
     return status;
+  set_worth(f, result);
   average(f, result);
   const size_t size = result->m + result->slopes + f->joint.e;
   collapse(features, size, result->effect, result->cov);

@@ -122,12 +122,18 @@ static double score_test(const offsets *o) {
   return below > 0.0 ? above / sqrt(below) : 0.0;
 }
 
-/* The bound at b and var, after one more pass. */
+/* The bound at b and var, after one more pass. Where it is not finite the softmaxes may be
+ * none either, and the next tilt is not to start from those. */
 static double value_at(offsets *o, double tau, gpc_offsets_result *result) {
   gpc_offsets_visit(&o->pass, 1);
   result->passes++;
   const double value = o->pass.fit - divergence(o, tau) + hyperprior(tau);
-  return isfinite(value) ? value : -INFINITY;
+  if (isfinite(value))
+    return value;
+  const size_t rows = (o->pass.n + GPC_OFFSETS_ROWS - 1) / GPC_OFFSETS_ROWS;
+  for (size_t i = 0; i < rows * GPC_OFFSETS_ROWS * o->pass.k; i++)
+    o->pass.pi[i] = 1.0 / (double)o->pass.k;
+  return -INFINITY;
 }
 
 /* A step of b that went too far, from old_b, is halved until the bound is as high as it
@@ -144,7 +150,7 @@ static double step_back(offsets *o, double tau, double before, double value,
     for (size_t j = 0; j < o->pass.k; j++)
       o->pass.b[j] *= 0.5;
     const double half = value_at(o, tau, result);
-    if (half <= value) { /* back to the better one */
+    if (half <= value && value > -INFINITY) { /* back to the better one */
       for (size_t j = 0; j < o->pass.k; j++)
         o->pass.b[j] *= 2.0;
       return value_at(o, tau, result);
@@ -187,7 +193,9 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->mean = o.pass.b;
   result->var = o.pass.var;
   result->elbo = -INFINITY;
-  while (result->passes < settings->max_passes && !result->converged) {
+  /* at least one step: before it there is no bound */
+  while ((result->passes < settings->max_passes || result->elbo == -INFINITY) &&
+         !result->converged) {
     gpc_call_poll(settings->poll, settings->poll_data);
     const double tau =
         isnan(settings->variance) ? best_tau(&o) : sqrt(settings->variance);
@@ -201,7 +209,8 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
     if (value < (before > -INFINITY ? before - settings->tol : result->none))
       value = step_back(&o, tau, before, value, result);
     result->converged = fabs(value - before) < settings->tol;
-    if (value < before - settings->tol) { /* no step leads up: the last point stands */
+    if (value == -INFINITY ||
+        value < before - settings->tol) { /* no step leads up: the last point stands */
       memcpy(o.pass.b, o.old_b, o.pass.k * sizeof(double));
       memcpy(o.pass.var, o.old_var, o.pass.k * sizeof(double));
       gpc_offsets_visit(&o.pass, 1);
@@ -212,8 +221,8 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
     result->elbo = value;
   }
   /* as with few classes: what was promised may not be kept */
-  result->kept =
-      settings->least_score == -INFINITY || result->elbo - result->none > LEAST_WORTH;
+  result->kept = isfinite(result->elbo) && (settings->least_score == -INFINITY ||
+                                            result->elbo - result->none > LEAST_WORTH);
 }
 
 #define APPLY_ROWS 64 /* rows of a block: a thousand classes of them fit the cache */

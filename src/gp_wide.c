@@ -55,7 +55,9 @@ static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
                .var = all[1],
                .g = all[2],
                .h = all[3],
-               .work = gpc_get_doubles(memory, 3 * k)},
+               .work = gpc_get_doubles(memory, 3 * k),
+               .poll = settings->poll,
+               .poll_data = settings->poll_data},
       .settings = settings,
       .old_e = all[4],
       .old_var = all[5],
@@ -75,20 +77,29 @@ static double score_test(const gpc_wide_climb *o) {
   return below > 0.0 ? above / sqrt(below) : 0.0;
 }
 
-/* The bound at e and var, after one more pass. */
+/* The bound at e and var, after one more pass. Where it is not finite the softmaxes may be
+ * none either, and the next tilt is not to start from those. */
 static double value_at(gpc_wide_climb *o, gpc_wide_result *result) {
-  gpc_call_poll(o->settings->poll, o->settings->poll_data);
   gpc_wide_visit(&o->pass);
   result->passes++;
   const double value = o->pass.fit - gpc_wide_divergence(o);
-  return isfinite(value) ? value : -INFINITY;
+  if (isfinite(value))
+    return value;
+  for (size_t i = 0; i < o->pass.n * o->pass.k; i++)
+    o->pass.pi[i] = 1.0 / (double)o->pass.k;
+  return -INFINITY;
+}
+
+/* The first step has nothing to be compared with, and yet needs a bound. */
+static int leads_up(double value, double before, double tol) {
+  return value > -INFINITY && value >= before - tol;
 }
 
 /* One step: standard deviations, means, variances; a step of the means that goes too far is
  * halved. 0 if none leads up, and then the last point stands. */
 static int step_up(gpc_wide_climb *o, gpc_wide_result *result) {
   const size_t bytes = o->pass.size * sizeof(double);
-  const double before = result->elbo;
+  const double before = result->elbo, tol = o->settings->tol;
   double old_tau[GPC_WIDE_PARTS];
   memcpy(old_tau, o->tau, sizeof old_tau);
   memcpy(o->old_e, o->pass.e, bytes);
@@ -97,13 +108,13 @@ static int step_up(gpc_wide_climb *o, gpc_wide_result *result) {
   gpc_wide_solve_means(o);
   gpc_wide_set_variances(o);
   double value = value_at(o, result);
-  for (int halving = 0; halving < MOST_HALVINGS && value < before - o->settings->tol;
+  for (int halving = 0; halving < MOST_HALVINGS && !leads_up(value, before, tol);
        halving++) {
     for (size_t i = 0; i < o->pass.size; i++)
       o->pass.e[i] = 0.5 * (o->pass.e[i] + o->old_e[i]);
     value = value_at(o, result);
   }
-  if (value >= before - o->settings->tol) {
+  if (leads_up(value, before, tol)) {
     result->elbo = value;
     return 1;
   }
@@ -132,10 +143,11 @@ static void begin(gpc_wide_climb *o, const gpc_offsets_result *offsets) {
     memcpy(o->pass.e, o->settings->site->at, o->pass.size * sizeof(double));
 }
 
-/* Steps until none leads up. */
+/* Steps until none leads up, and at least one: before it there is no bound. */
 static void climb(gpc_wide_climb *o, gpc_wide_result *result) {
   result->converged = 0;
-  while (result->passes < o->settings->max_passes && !result->converged) {
+  while ((result->passes < o->settings->max_passes || result->elbo == -INFINITY) &&
+         !result->converged) {
     const double before = result->elbo;
     const int up = step_up(o, result);
     result->converged = !up || fabs(result->elbo - before) < o->settings->tol;
@@ -211,12 +223,13 @@ void gpc_wide_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->elbo = -INFINITY; /* the first step has variances, the start has none */
   climb(&o, result);
   if (settings->power && !o.pass.has[GPC_WIDE_POWER] &&
-      result->elbo - without > WORTH_POWERS)
+      result->passes + 1 < settings->max_passes && result->elbo - without > WORTH_POWERS)
     try_powers(&o, visitor->memory, result);
   memcpy(result->tau, o.tau, sizeof result->tau);
   result->power = o.pass.has[GPC_WIDE_POWER];
-  result->kept = settings->least_score == -INFINITY ||
-                 result->elbo - without > settings->least_worth;
+  result->kept =
+      isfinite(result->elbo) && (settings->least_score == -INFINITY ||
+                                 result->elbo - without > settings->least_worth);
   result->elbo += shift;
   if (!result->kept && settings->freeze) { /* about effects of 0, like the other fit */
     memset(o.pass.e, 0, o.pass.size * sizeof(double));

@@ -54,12 +54,14 @@ static void add_site(gpc_wide_pass *o) {
 }
 
 void gpc_wide_visit(gpc_wide_pass *o) {
-  const size_t k = o->k;
+  const size_t k = o->k, some = gpc_poll_blocks(1, k);
   double *f = o->work, *c = o->work + k, *r = o->work + 2 * k;
   memset(o->g, 0, o->size * sizeof(double));
   memset(o->h, 0, o->size * sizeof(double));
   o->fit = 0.0;
   for (size_t i = 0; i < o->n; i++) {
+    if (i % some == 0)
+      gpc_call_poll(o->poll, o->poll_data);
     const double *phi = o->phi + k * i, w = gpc_gp_weight(o->data, i);
     double *pi = o->pi + k * i, bound = 0.0;
     const size_t label = (size_t)o->data->label[i] - 1;
@@ -85,10 +87,12 @@ void gpc_wide_visit(gpc_wide_pass *o) {
 }
 
 void gpc_wide_product(const gpc_wide_pass *o, const double *v, double *out) {
-  const size_t k = o->k;
+  const size_t k = o->k, some = gpc_poll_blocks(1, k);
   double *f = o->work;
   memset(out, 0, o->size * sizeof(double));
   for (size_t i = 0; i < o->n; i++) {
+    if (i % some == 0)
+      gpc_call_poll(o->poll, o->poll_data);
     const double *pi = o->pi + k * i, w = gpc_gp_weight(o->data, i);
     double sum = 0.0;
     gpc_wide_forward(k, o->rows + i, v, 0, f);

@@ -17,6 +17,8 @@ typedef struct {
   double *g, *h;             /* [size] gradient, and the diagonal of the curvature */
   double fit;                /* sum_n w_n (f_y - bound), and the site's part */
   double *work;              /* [3 k] */
+  gpc_poll poll;             /* called within passes too: of many rows they take long */
+  void *poll_data;
 } gpc_wide_pass;
 
 /* One pass at e and var: pi, fit, g and h. The tilt starts from the pi of the last pass. */

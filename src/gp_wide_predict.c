@@ -109,29 +109,40 @@ static void apply_rows(const gpc_gp_data *data, const gpc_wide_fitted *fit, int 
       p[first + i + n * j] = room->p[j + k * i];
 }
 
-/* Rows of the `part`-th of `parts`. */
-static size_t part_begin(size_t n, int part, int parts) {
-  return n * (size_t)part / (size_t)parts;
+/* Rows begin .. end - 1, a part of them to each thread. */
+static void apply_part(const gpc_gp_data *data, const gpc_wide_fitted *fit, int tilted,
+                       size_t begin, size_t end, row_room *room, double *p) {
+  const int threads = data->threads;
+  const size_t n = end - begin;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (int part = 0; part < threads; part++) {
+    const size_t last = begin + n * (size_t)(part + 1) / (size_t)threads;
+    for (size_t i = begin + n * (size_t)part / (size_t)threads; i < last; i += ROWS)
+      apply_rows(data, fit, tilted, i, last - i < ROWS ? last - i : ROWS, room + part, p);
+  }
 }
 
 void gpc_wide_apply(const gpc_gp_data *data, const gpc_wide_fitted *fit, int tilted,
-                    const gpc_memory *memory, double *p) {
+                    const gpc_memory *memory, gpc_poll poll, void *poll_data, double *p) {
   const int threads = data->threads;
   row_room *room = memory->get(memory->self, (size_t)threads * sizeof *room);
   for (int part = 0; part < threads; part++)
     room[part] = get_room(data->k, memory);
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-  for (int part = 0; part < threads; part++) {
-    const size_t end = part_begin(data->n, part + 1, threads);
-    for (size_t i = part_begin(data->n, part, threads); i < end; i += ROWS)
-      apply_rows(data, fit, tilted, i, end - i < ROWS ? end - i : ROWS, room + part, p);
+  const size_t n = data->n, some = ROWS * gpc_poll_blocks(ROWS, data->k);
+  for (size_t begin = 0; begin < n; begin += some) {
+    gpc_call_poll(poll, poll_data);
+    apply_part(data, fit, tilted, begin, n - begin < some ? n : begin + some, room, p);
   }
 }
 
 void gpc_wide_latent(const gpc_gp_data *data, const gpc_wide_fitted *fit,
-                     const gpc_memory *memory, double *mean, double *var) {
+                     const gpc_memory *memory, gpc_poll poll, void *poll_data,
+                     double *mean, double *var) {
   row_room room = get_room(data->k, memory);
+  const size_t some = gpc_poll_blocks(1, data->k);
   for (size_t i = 0; i < data->n; i++) {
+    if (i % some == 0)
+      gpc_call_poll(poll, poll_data);
     const gpc_wide_row row = features(data, fit->steep, i, &room);
     gpc_wide_forward(data->k, &row, fit->mean, 0, room.f);
     write_row(data->n, data->k, room.f, mean + i);
@@ -141,9 +152,13 @@ void gpc_wide_latent(const gpc_gp_data *data, const gpc_wide_fitted *fit,
 }
 
 void gpc_wide_shift(size_t n, size_t k, size_t d, const double *mean, const double *sd,
-                    const double *e, const gpc_memory *memory, double *p) {
+                    const double *e, const gpc_memory *memory, gpc_poll poll,
+                    void *poll_data, double *p) {
   row_room room = get_room(k, memory);
+  const size_t some = gpc_poll_blocks(1, k * d);
   for (size_t i = 0; i < n; i++) {
+    if (i % some == 0)
+      gpc_call_poll(poll, poll_data);
     read_row(n, k, mean + i, room.f);
     read_row(n, k, sd + i, room.c);
     for (size_t q = 0; q < d; q++) {
@@ -161,15 +176,17 @@ void gpc_wide_draws(const gpc_gp_data *data, const gpc_wide_fitted *fit, size_t 
                     const double *e, const gpc_memory *memory, gpc_poll poll,
                     void *poll_data, double *p) {
   const size_t n = data->n, k = data->k, size = gpc_wide_size(k);
+  const size_t some = gpc_poll_blocks(1, k);
   row_room room = get_room(k, memory);
   double *drawn = gpc_get_doubles(memory, size), *sd = gpc_get_doubles(memory, size);
   for (size_t i = 0; i < size; i++)
     sd[i] = sqrt(fit->var[i]);
   for (size_t d = 0; d < pairs; d++) {
-    gpc_call_poll(poll, poll_data);
     for (size_t i = 0; i < size; i++)
       drawn[i] = sd[i] * e[i + size * d];
     for (size_t i = 0; i < n; i++) {
+      if (i % some == 0)
+        gpc_call_poll(poll, poll_data);
       const gpc_wide_row row = features(data, fit->steep, i, &room);
       gpc_wide_forward(k, &row, fit->mean, 0, room.f);
       gpc_wide_forward(k, &row, drawn, 0, room.c);

@@ -16,17 +16,19 @@ typedef struct {
  * `tilted`, with what is not known of them, by the softmax of eq. (35), which is that of
  * eq. (24) to second order. */
 void gpc_wide_apply(const gpc_gp_data *data, const gpc_wide_fitted *fit, int tilted,
-                    const gpc_memory *memory, double *p);
+                    const gpc_memory *memory, gpc_poll poll, void *poll_data, double *p);
 
 /* Means and variances of the sums of a row's effects. */
 void gpc_wide_latent(const gpc_gp_data *data, const gpc_wide_fitted *fit,
-                     const gpc_memory *memory, double *mean, double *var);
+                     const gpc_memory *memory, gpc_poll poll, void *poll_data,
+                     double *mean, double *var);
 
 /* Draws p [n x k x d] of the process with sums of effects drawn row by row: mean + sd e,
  * e [k x d] normal, the same for all rows. What is so drawn is right for each row, and not
  * for several together. In place. */
 void gpc_wide_shift(size_t n, size_t k, size_t d, const double *mean, const double *sd,
-                    const double *e, const gpc_memory *memory, double *p);
+                    const double *e, const gpc_memory *memory, gpc_poll poll,
+                    void *poll_data, double *p);
 
 /* The same with drawn effects mean + sd e and mean - sd e, e [size x pairs]: right for all
  * rows together. p [n x k x 2 pairs]. */

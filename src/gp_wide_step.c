@@ -90,7 +90,6 @@ void gpc_wide_solve_means(gpc_wide_climb *o) {
   double rz = precondition(o, o->r, o->d);
   const double enough = fmax(1e-3 * rz, 0.1 * o->settings->tol);
   for (int step = 0; step < CG_STEPS && rz > enough; step++) {
-    gpc_call_poll(o->settings->poll, o->settings->poll_data);
     gpc_wide_product(&o->pass, o->d, o->hd);
     add_prior(o, 1.0, o->d, o->hd);
     const double along = gpc_dot(size, o->d, o->hd);

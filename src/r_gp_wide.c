@@ -21,7 +21,8 @@ SEXP r_wide_apply(SEXP p, SEXP at, SEXP wide, SEXP tilted, SEXP threads) {
   const gpc_wide_fitted fit = wide_fitted(wide, data.k);
   r_doubles(p, "p", (R_xlen_t)(data.n * data.k));
   SEXP out = PROTECT(own(p));
-  gpc_wide_apply(&data, &fit, r_flag(tilted, "tilted"), &r_memory, REAL(out));
+  gpc_wide_apply(&data, &fit, r_flag(tilted, "tilted"), &r_memory, r_poll, NULL,
+                 REAL(out));
   UNPROTECT(1);
   return out;
 }
@@ -34,7 +35,7 @@ SEXP r_wide_latent(SEXP at, SEXP wide) {
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
     SET_VECTOR_ELT(out, i, r_new_matrix(data.n, data.k));
-  gpc_wide_latent(&data, &fit, &r_memory, REAL(VECTOR_ELT(out, 0)),
+  gpc_wide_latent(&data, &fit, &r_memory, r_poll, NULL, REAL(VECTOR_ELT(out, 0)),
                   REAL(VECTOR_ELT(out, 1)));
   UNPROTECT(1);
   return out;
@@ -49,8 +50,8 @@ SEXP r_wide_shift(SEXP p, SEXP mean, SEXP sd, SEXP e) {
     Rf_error("internal error: 'mean' and 'sd' must have the same size");
   r_doubles(p, "p", (R_xlen_t)(n * k * d));
   SEXP out = PROTECT(own(p));
-  gpc_wide_shift(n, k, d, m, s, r_doubles(e, "e", (R_xlen_t)(k * d)), &r_memory,
-                 REAL(out));
+  gpc_wide_shift(n, k, d, m, s, r_doubles(e, "e", (R_xlen_t)(k * d)), &r_memory, r_poll,
+                 NULL, REAL(out));
   UNPROTECT(1);
   return out;
 }

@@ -281,6 +281,80 @@ static void test_fit(const gpc_memory *memory) {
   s.least_wide[0] = 1e9;
   CHECK(gpc_gp_fit(&data, &s, memory, NULL, NULL, &progress, &again) == GPC_OK);
   CHECK(!again.wide.kept && again.wide.mean[2 * k] == 0.0 && again.wide.passes == 1);
+  s.least_wide[0] = -INFINITY; /* no passes left: a step is made all the same */
+  s.max_passes = 1;
+  CHECK(gpc_gp_fit(&data, &s, memory, NULL, NULL, &progress, &again) ==
+        GPC_NOT_CONVERGED);
+  CHECK(again.offsets.kept && isfinite(again.offsets.elbo) && again.offsets.tau > 0.0);
+  CHECK(again.wide.kept && isfinite(again.wide.elbo) && again.wide.var[2 * k] > 0.0);
+  s.max_passes = 200;
+  for (int part = 0; part < 3; part += 2) { /* no step has a bound: nothing is kept */
+    s.effect_variance[part] = 1e-320;       /* 1 / variance is infinite */
+    CHECK(gpc_gp_fit(&data, &s, memory, NULL, NULL, &progress, &again) == GPC_OK);
+    CHECK(again.offsets.kept == (part != 0) && !again.wide.kept);
+    for (size_t i = 0; i < size; i++) /* and the frozen rows are numbers */
+      CHECK(isfinite(again.wide.mean[i]) && isfinite(again.wide.g[i]) &&
+            isfinite(again.wide.h[i]));
+    s.effect_variance[part] = NAN;
+  }
+}
+
+static void count_poll(void *data) { ++*(int *)data; }
+
+/* More rows than are worked on between two polls: a pass and predictions poll on their way,
+ * and every row is done, whatever the threads. */
+static void test_polls(const gpc_memory *memory) {
+  const size_t k = 30, n = gpc_poll_blocks(1, k) + 50, size = gpc_wide_size(k);
+  double *scores = gpc_get_doubles(memory, n * k), *p = gpc_get_doubles(memory, n * k),
+         *more = gpc_get_doubles(memory, n * k), *mean = gpc_get_doubles(memory, n * k),
+         *var = gpc_get_doubles(memory, n * k), *e = gpc_get_doubles(memory, size);
+  int *labels = gpc_get_ints(memory, n), polls = 0;
+  fill(size, 0.1, e);
+  for (size_t i = 0; i < size; i++)
+    e[i] = fabs(e[i]); /* means and variances */
+  for (size_t i = 0; i < n * k; i++) {
+    scores[i] = (double)(i * 7 % 11);
+    p[i] = more[i] = 1.0 / (double)k;
+  }
+  for (size_t i = 0; i < n; i++)
+    labels[i] = 1 + (int)(i % k);
+  gpc_gp_data data = {
+      .n = n, .k = k, .z = scores, .floor = -INFINITY, .label = labels, .threads = 1};
+  const gpc_wide_fitted fit = {.steep = 0.6, .mean = e, .var = e};
+  gpc_wide_latent(&data, &fit, memory, count_poll, &polls, mean, var);
+  CHECK(polls == 2);
+  gpc_wide_shift(n, k, 1, mean, var, e, memory, count_poll, &polls, more);
+  CHECK(polls == 4);
+  for (size_t i = 0; i < n * k; i++)
+    more[i] = p[i];
+  gpc_wide_apply(&data, &fit, 1, memory, count_poll, &polls, p);
+  CHECK(polls == 6);
+  data.threads = 3;
+  gpc_wide_apply(&data, &fit, 1, memory, NULL, NULL, more);
+  CHECK(memcmp(p, more, n * k * sizeof(double)) == 0);
+  size_t untouched = 0;
+  for (size_t i = 0; i < n; i++) /* the first class has not its old probability */
+    untouched += p[i] == 1.0 / (double)k;
+  CHECK(untouched == 0);
+  gpc_wide_pass o = {.data = &data,
+                     .rows = gpc_wide_rows_get(&data, 0.6, memory),
+                     .n = n,
+                     .k = k,
+                     .size = size,
+                     .has = {1, 1, 1},
+                     .phi = scores,
+                     .pi = p,
+                     .e = e,
+                     .var = e,
+                     .g = gpc_get_doubles(memory, size),
+                     .h = gpc_get_doubles(memory, size),
+                     .work = gpc_get_doubles(memory, 3 * k),
+                     .poll = count_poll,
+                     .poll_data = &polls};
+  gpc_wide_visit(&o);
+  CHECK(polls == 8);
+  gpc_wide_product(&o, e, o.g);
+  CHECK(polls == 10);
 }
 
 static void test_predict(const gpc_memory *memory) {
@@ -298,9 +372,9 @@ static void test_predict(const gpc_memory *memory) {
     for (size_t j = 0; j < K; j++)
       start[i + N * j] /= sum;
   }
-  gpc_wide_latent(&data, &fit, memory, m, v);
+  gpc_wide_latent(&data, &fit, memory, NULL, NULL, m, v);
   memcpy(p, start, sizeof p);
-  gpc_wide_apply(&data, &fit, 0, memory, p);
+  gpc_wide_apply(&data, &fit, 0, memory, NULL, NULL, p);
   for (size_t i = 0; i < N; i++) {
     double sum = 0.0;
     for (size_t j = 0; j < K; j++)
@@ -313,7 +387,7 @@ static void test_predict(const gpc_memory *memory) {
   memcpy(two + N * K, start, sizeof start);
   gpc_wide_draws(&data, &fit, 1, zero, memory, NULL, NULL, two);
   memcpy(more, start, sizeof more);
-  gpc_wide_shift(N, K, 1, m, v, zero, memory, more);
+  gpc_wide_shift(N, K, 1, m, v, zero, memory, NULL, NULL, more);
   for (size_t i = 0; i < N * K; i++) {
     CHECK_NEAR(two[i], p[i], 1e-12);
     CHECK_NEAR(two[N * K + i], p[i], 1e-12);
@@ -322,9 +396,9 @@ static void test_predict(const gpc_memory *memory) {
   /* tilted, with one thread and three */
   memcpy(p, start, sizeof p);
   memcpy(more, start, sizeof more);
-  gpc_wide_apply(&data, &fit, 1, memory, p);
+  gpc_wide_apply(&data, &fit, 1, memory, NULL, NULL, p);
   data.threads = 3;
-  gpc_wide_apply(&data, &fit, 1, memory, more);
+  gpc_wide_apply(&data, &fit, 1, memory, NULL, NULL, more);
   CHECK(memcmp(p, more, sizeof p) == 0);
   CHECK(fabs(p[0] - two[0]) > 1e-6);
 }
@@ -337,6 +411,7 @@ int main(void) {
   test_step(&data, &cmemory);
   test_fit(&cmemory);
   test_predict(&cmemory);
+  test_polls(&cmemory);
   cmemory_end();
   return CTEST_END();
 }

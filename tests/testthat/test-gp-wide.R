@@ -230,3 +230,47 @@ test_that("new rows join the matrix of old ones", {
   if (none$class_effects != "matrix") expect_false(none$stream$wide$kept)
   expect_false(is.null(none$stream$wide))
 })
+
+test_that("a fit that has no passes left makes a step, and is a fit", {
+  for (effects in c("matrix", "offset")) {
+    fit <- suppressWarnings(quiet_gp(wide$scores, wide$labels, class_effects = effects, control = gp_control(max_passes = 1)))
+    expect_identical(fit$class_effects, effects)
+    expect_true(is.finite(fit$elbo))
+    expect_equal(rowSums(predict(fit, wide$new)), rep(1, 40), tolerance = 1e-12, ignore_attr = TRUE)
+  }
+})
+
+test_that("a variance that an object may not have may not be held", {
+  scores <- wide$scores
+  scores[, 1] <- -50
+  for (name in c("softmax", "offset")) {
+    expect_error(quiet_gp(scores, wide$labels, hyper = stats::setNames(1e34, name)), "hyper.*1e\\+?12", class = "gpcalib_error_input")
+    for (effects in c("matrix", if (name == "offset") "offset")) {
+      fit <- suppressWarnings(quiet_gp(scores, wide$labels, class_effects = effects, hyper = stats::setNames(1e12, name)))
+      expect_true(all(is.finite(predict(fit, scores[1:3, ]))))
+    }
+  }
+  # a class that is never seen has the variance that is held
+  none <- wide$labels != levels(factor(wide$labels))[1]
+  fit <- suppressWarnings(quiet_gp(scores[none, ], factor(wide$labels[none], levels = levels(factor(wide$labels))), class_effects = "offset", hyper = c(offset = 1e12)))
+  expect_true(all(is.finite(predict(fit, scores[1:3, ]))))
+})
+
+test_that("a fit whose parts have no finite worth is a fit without them", {
+  set.seed(47)
+  d <- mixed_data(300, 3)
+  for (kind in c("matrix", "offset")) {
+    fit <- quiet_gp(d$scores, d$labels, class_effects = kind)
+    has <- effect_blocks %in% names(fit$effects$sd)
+    # what the core returns, without a factor of the covariance
+    core <- c(fit[c("elbo", "hyper", "inducing", "q_mean", "q_cov")], fit$effects[c("scale", "count", "effect", "cov")],
+      list(kept = TRUE, converged = TRUE, passes = 0L, none = 0, slopes = 0L, averaged = NULL, tau = replace(numeric(5), has, fit$effects$sd),
+        skew = has[5], parts = replace(numeric(5), has, NaN)))
+    again <- gp_with_effects(replace(unclass(fit), "effects", list(core)), list(classes = fit$classes), NULL)
+    expect_identical(again$effects[c("sd", "scale", "count", "effect", "cov")], fit$effects[c("sd", "scale", "count", "effect", "cov")])
+    fit$effects <- replace(again$effects, "slopes", fit$effects$slopes)
+    expect_false("parts" %in% names(fit$effects))
+    expect_true(all(is.finite(predict(fit, d$scores[1:3, ]))))
+    expect_output(print(summary(fit)), "Class effects change the log evidence by .* together\\.")
+  }
+})

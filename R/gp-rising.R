@@ -51,7 +51,8 @@ rising_fit <- function(fit, fit_with, spec, rises) {
   best <- fit
   for (factor in longer) {
     spec$least_l <- factor * fit$hyper[2]
-    other <- fit_with(spec)
+    other <- tryCatch(fit_with(spec), gpcalib_error_numeric = function(e) NULL) # the fit that there is stands
+    if (is.null(other)) break
     passes <- passes + other$passes
     if (other$elbo < fit$elbo - falls_worth) break
     if (rises(other)) {

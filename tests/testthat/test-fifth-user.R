@@ -229,3 +229,25 @@ test_that("small words: one slope of two classes, the call of calib_cv(), rows u
     cars, factor(mtcars$am), method = "vector", folds = 4, assess = FALSE)
   expect_identical(deparse(fit$calibrator$call), "calib_vector(scores = out_of_fold_scores, labels = labels)")
 })
+
+test_that("columns that were matched by name are not said to be in another order", {
+  # A classifier that takes most rows of class c for d.
+  truth <- rep(1:4, c(100, 100, 300, 100))
+  said <- truth
+  said[truth == 3] <- rep(c(3, 4), c(20, 280))
+  said[truth == 4] <- rep(c(3, 4), c(30, 70))
+  p <- diag(4)[said, ] * 0.6 + 0.1
+  labels <- factor(letters[truth])
+  expect_warning(ece(p, labels), "in another order", class = "gpcalib_warning_against")
+  colnames(p) <- letters[1:4]
+  expect_silent(ece(p, labels))
+  # Wrong names are still noticed, but naming is no advice.
+  colnames(p) <- letters[c(2, 3, 4, 1)]
+  said <- expect_warning(ece(p, labels), "matched with the classes by name", class = "gpcalib_warning_against")
+  expect_no_match(conditionMessage(said), "name them")
+  two <- cbind(no = c(rep(0.2, 50), rep(0.8, 50)), yes = c(rep(0.8, 50), rep(0.2, 50)))
+  two[1, ] <- c(0.3, 0.7)
+  two[100, ] <- c(0.7, 0.3)
+  said <- expect_warning(ece(two, factor(rep(c("no", "yes"), each = 50))), "matched with the classes by name")
+  expect_no_match(conditionMessage(said), "other order")
+})

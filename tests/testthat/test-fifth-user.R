@@ -224,7 +224,7 @@ test_that("small words: one slope of two classes, the call of calib_cv(), rows u
   expect_match(said, "  slope 0\\.[0-9]+: the scores were overconfident")
   expect_match(said, "after calibration \\(optimistic: these rows were used to fit\\)")
   set.seed(1)
-  expect_output(print(calib_gp(letters_nn$cal$scores[1:300, ], letters_nn$cal$labels[1:300])), "accuracy on these rows .* after \\(optimistic as well\\)")
+  expect_output(print(calib_gp(letters_nn$cal$scores[1:300, ], letters_nn$cal$labels[1:300], class_effects = "matrix")), "accuracy on these rows .* after \\(optimistic as well\\)")
   cars <- mtcars[c("wt", "hp")]
   fit <- calib_cv(function(data, labels) glm(labels ~ wt, binomial, cbind(data, labels)), function(model, newdata) predict(model, newdata, type = "response"),
     cars, factor(mtcars$am), method = "vector", folds = 4, assess = FALSE)

@@ -99,11 +99,11 @@ say_off <- function(object) {
 
 #' Accuracy on the calibration rows before and after, or NULL
 #' @noRd
-say_accuracy <- function(object) {
+say_accuracy <- function(object, optimistic = FALSE) {
   accuracy <- object[["row_accuracy"]]
   if (is.null(accuracy)) return(NULL)
   say <- function(x) paste(formatC(100 * x, format = "f", digits = 1), "%")
-  paste0("accuracy on these rows ", say(accuracy[[1]]), " before, ", say(accuracy[[2]]), " after")
+  paste0("accuracy on these rows ", say(accuracy[[1]]), " before, ", say(accuracy[[2]]), " after", if (optimistic) " (optimistic as well)")
 }
 
 few_scores <- 20 # distinct ones: as of a tree

@@ -7,19 +7,23 @@ against_rows <- 5L # fewer rows of a class say nothing
 #' Warn when the scores of classes are low where they should be high
 #'
 #' @param data canonical scores, labels, classes, weights, input and scan; @param labels as the user
-#'   gave them; @param arg the name of the scores' argument.
+#'   gave them; @param arg the name of the scores' argument; @param named whether the columns were
+#'   matched with the classes by name, so that their order cannot be the reason.
 #' @noRd
-warn_against <- function(data, labels, arg) {
+warn_against <- function(data, labels, arg, named = FALSE) {
   if (length(data$classes) == 2) {
-    against_two(data, arg)
+    against_two(data, arg, named)
   } else {
-    against_many(data, labels, arg)
+    against_many(data, labels, arg, named)
   }
 }
 
+against_named <- paste("The columns were matched with the classes by name, so either the names are wrong,",
+  "or the rows are not those of the labels, or the classifier is often wrong.")
+
 #' Two classes: the mean probability of the second class, in its rows and in the others
 #' @noRd
-against_two <- function(data, arg) {
+against_two <- function(data, arg, named) {
   weights <- data$weights
   if (!is.null(weights)) weights <- weights / max(weights) # squares must not overflow
   part <- .Call(C_two_means, data$scores, data$labels, weights, data$input == "logits")
@@ -31,15 +35,16 @@ against_two <- function(data, arg) {
   say <- function(x) format(x, digits = 2)
   event <- data$classes[2]
   warn_gpcalib("against", paste0("`", arg, "` contradict `labels`: the probability of the second class, \"",
-    event, "\", is ", say(high[1]), " on average in its own rows and ", say(low[1]), " in the others. If the ",
-    "scores are those of \"", data$classes[1], "\", give labels with the levels in the other order, ",
-    "factor(labels, levels = c(\"", event, "\", \"", data$classes[1],
-    "\")), or a matrix with the classes as column names."))
+    event, "\", is ", say(high[1]), " on average in its own rows and ", say(low[1]), " in the others. ",
+    if (named) against_named else paste0("If the ",
+      "scores are those of \"", data$classes[1], "\", give labels with the levels in the other order, ",
+      "factor(labels, levels = c(\"", event, "\", \"", data$classes[1],
+      "\")), or a matrix with the classes as column names.")))
 }
 
 #' More classes: how often a class is predicted in its own rows, against chance
 #' @noRd
-against_many <- function(data, labels, arg) {
+against_many <- function(data, labels, arg, named) {
   k <- length(data$classes)
   pred <- data$scan$arg
   truth <- data$labels
@@ -60,8 +65,9 @@ against_many <- function(data, labels, arg) {
   match <- matched_rows(truth, pred, k)
   # Two classes that are hard to tell apart may change places by chance.
   other <- if (match$total - agree > -against_limit * sqrt(match$moved)) match$total else 0
+  if (named && other < 2 * agree) other <- 0 # a classifier that takes one class for another
   if (!length(low) && !all_behind && !other) return()
-  shift <- shifted_labels(pred, truth, agree, k, labels)
+  shift <- if (!named) shifted_labels(pred, truth, agree, k, labels)
   seen <- if (length(low)) {
     worst <- low[which.min(behind[low])]
     paste0("class \"", data$classes[worst], "\" is the most likely one in ", both[worst], " of its ", own[worst],
@@ -75,7 +81,9 @@ against_many <- function(data, labels, arg) {
       "less often than by chance"
     })
   }
-  warn_gpcalib("against", paste0("`", arg, "` contradict `labels`: ", seen, ". ", if (is.null(shift)) {
+  warn_gpcalib("against", paste0("`", arg, "` contradict `labels`: ", seen, ". ", if (named) {
+    against_named
+  } else if (is.null(shift)) {
     paste0("The columns may be in another order than the classes (", say_values(data$classes),
       "): name them, and they are matched by name.")
   } else {

@@ -124,7 +124,7 @@ check_data <- function(scores, labels, input, weights, arg, threads = 1L, keep =
     scores = checked$scores, labels = place$codes, classes = place$classes,
     weights = weights, input = checked$input, scan = checked$scan, threads = threads
   )
-  if (compare) warn_against(data, labels, arg)
+  if (compare) warn_against(data, labels, arg, !is.null(columns))
   data
 }
 

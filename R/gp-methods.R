@@ -58,7 +58,7 @@ describe.calib_gp <- function(object) {
     alone <- object$class_effects == "none" # then the map is the only cause
     lines <- c(lines, paste0(if (bent && alone) "the map is not increasing everywhere: ", format(object$changed, big.mark = ","), " of ",
       format(object$n, big.mark = ","), " calibration rows change their most likely class", if (bent && !alone) ", by the map and the class effects together",
-      say_order_kept(object)), say_accuracy(object), if (bent && !alone && length(object$classes) > 2) "the shared map is not increasing everywhere (see autoplot())")
+      say_order_kept(object)), say_accuracy(object, TRUE), if (bent && !alone && length(object$classes) > 2) "the shared map is not increasing everywhere (see autoplot())")
   }
   lines <- c(lines, say_fall(object))
   if (object$monotone) {

@@ -16,7 +16,8 @@
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... For `autoplot()` and `plot()`: the arguments above. For `plot_map()` must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` is that of
-#'   [calib_map()] with a column `fit`. `plot()` prints it and returns its argument.
+#'   [calib_map()] with a column `fit` and, for [calib_platt()] and [calib_beta()] of two classes, the limits of their bands,
+#'   which [calib_map()] does not have. `plot()` prints it and returns its argument.
 #' @family pictures
 #' @examples
 #' cal <- rain_nyc[rain_nyc$part == "calibration", ]

@@ -89,6 +89,13 @@ seen_stretches <- function(bands, spread) {
   do.call(rbind, unname(parts))
 }
 
+#' Has a smooth curve a stretch without rows, which is drawn thin?
+#' @noRd
+any_thin <- function(tables) {
+  bands <- join_tables(lapply(tables, attr, "band"))
+  nrow(seen_stretches(bands, join_tables(lapply(tables, attr, "spread")))) < nrow(bands)
+}
+
 # The lower panel -------------------------------------------------------------------------
 
 #' Shares of the rows within their forecast and class
@@ -272,7 +279,7 @@ diagram_caption <- function(tables, plan, base_size) {
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ", from the 1st to the 99th percentile of the scores; thin where there are none. ", if (corner) {
+    }, ", from the 1st to the 99th percentile of the scores. ", if (any_thin(tables)) "The curve is thin where there are no rows. ", if (corner) {
       "O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1); c: area under the ROC curve."
     } else if (few) {
       "ICI: mean distance from the diagonal."

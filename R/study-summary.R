@@ -193,8 +193,8 @@ print.calib_study <- function(x, digits = 4, ...) {
   }
   metrics <- levels(table$metric)
   cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best (",
-    say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), "; standard errors for new test rows, those of calibration errors corrected for overlapping splits)",
-    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1])), 100, exdent = 2), sep = "\n")
+    say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), ")",
+    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1]), ". ", say_errors(x, metrics)), 100, exdent = 2), sep = "\n")
   if (any(table$infinite > 0)) {
     one <- table[which(table$infinite > 0)[1], ]
     cat(say_infinite(one), ": infinite in ", one$infinite, " of ", say_count(one$splits, "split"),
@@ -202,6 +202,18 @@ print.calib_study <- function(x, digits = 4, ...) {
   }
   say_problems(attr(table, "problems"))
   invisible(x)
+}
+
+#' Which standard errors the marks of a study rest on
+#' @noRd
+say_errors <- function(study, metrics) {
+  kept <- attr(study, "rows")[levels(droplevels(study$data))]
+  from_rows <- function(metric) length(kept) && !any(vapply(kept, function(set) is.null(set[[metric]]), NA))
+  other <- metrics[!vapply(metrics, from_rows, NA)]
+  if (!length(other)) return("The standard errors allow for new test rows.")
+  if (length(other) == length(metrics)) return("The standard errors are Nadeau and Bengio's, for new test rows.")
+  named <- if (length(other) > 1) paste(paste(other[-length(other)], collapse = ", "), "and", other[length(other)]) else other
+  paste0("The standard errors allow for new test rows; those of ", named, " are Nadeau and Bengio's.")
 }
 
 #' @rdname summary.calib_study

@@ -61,7 +61,7 @@ print_validation <- function(x, digits) {
   names(shown)[1] <- ""
   shown[[1]] <- format(shown[[1]])
   print(shown, row.names = FALSE, right = TRUE)
-  said <- validation_verdict(x)
+  said <- c(validation_verdict(x), say_far(x))
   if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
 }
 
@@ -97,7 +97,7 @@ print_validations <- function(x, digits) {
   wide <- options(width = max(getOption("width"), 100L)) # a line for each part
   on.exit(options(wide))
   print(shown, row.names = FALSE)
-  said <- validations_verdict(x)
+  said <- c(validations_verdict(x), say_far(x))
   if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
   cat("More in as.data.frame()\n")
 }

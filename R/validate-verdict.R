@@ -52,6 +52,29 @@ just_outside <- function(x, families) {
   isTRUE(all(2 * stats::pnorm(-abs(to(rows$estimate) - ideal) / error) > share))
 }
 
+far_change <- 0.1 # of the slope, worth a line
+
+#' Slopes that a few far scores decide: a sentence, or NULL
+#' @noRd
+say_far <- function(x) {
+  far <- attr(x, "far")
+  table <- as.data.frame(x)
+  slope <- table$estimate[table$measure == "slope"]
+  if (is.null(far) || ncol(far) != length(slope)) return(NULL)
+  moved <- which(abs(far["slope", ] - slope) > far_change)
+  if (!length(moved)) return(NULL)
+  names <- validation_names(x)
+  some <- moved[seq_len(min(length(moved), 8))]
+  rest <- formatC(far["slope", some], digits = 2, format = "f")
+  rows <- vapply(far["rows", some], say_number, "")
+  if (is.null(names)) {
+    return(paste0("The slope rests on rows whose odds are beyond ", say_number(far_odds * max(attr(x, "n"), least_odds)), " to 1 (", rows,
+      "): without them it is ", rest, "."))
+  }
+  paste0("Some slopes rest on rows whose odds are beyond 10 N to 1: without them it is ", paste0(rest, " for ", names[some], " (", rows, ")", collapse = "; "),
+    if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
+}
+
 #' What can be done about it
 #' @noRd
 say_recalibrate <- function(several) {
@@ -143,7 +166,9 @@ validations_verdict <- function(x) {
     if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(hit) < length(parts)) "; not for the others", ". ",
     "Of ", count, " intervals about ", max(1, round(expected)), " may do so by chance. ",
     if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", length(parts), ". "),
-    if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)))
+    if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
+      "What the intervals show may therefore be chance, and is no reason to calibrate (again). More rows would tell."
+    })
 }
 
 say_holm <- function(what) {

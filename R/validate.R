@@ -10,9 +10,11 @@
 #' \describe{
 #'   \item{`oe_ratio`}{observed to expected, \eqn{\sum y / \sum p}{sum y / sum p}; ideal 1. Below 1 the risk
 #'     is stated too high.}
-#'   \item{`in_the_large`}{\eqn{\bar y - \bar p}{mean(y) - mean(p)}; ideal 0.}
+#'   \item{`in_the_large`}{\eqn{\bar y - \bar p}{mean(y) - mean(p)}; ideal 0. It is printed as "Mean outcome - mean risk";
+#'     the printed line "Calibration in the large" is `intercept`.}
 #'   \item{`intercept`}{a of \eqn{\mathrm{logit}\, P(y = 1) = a + \mathrm{logit}\, p}{logit P(y = 1) = a + logit p},
-#'     with the slope fixed at 1; ideal 0. This is the "calibration-in-the-large" of TRIPOD, and is printed under that name.}
+#'     with the slope fixed at 1; ideal 0. This is the "calibration-in-the-large" of TRIPOD, and is printed as
+#'     "Calibration in the large".}
 #'   \item{`slope`, `slope_intercept`}{b and a of
 #'     \eqn{\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, p}{logit P(y = 1) = a + b logit p}; ideal 1 and 0. This is Cox's recalibration
 #'     slope ("calibration slope" in TRIPOD; `Slope` and `Intercept` of `rms::val.prob()`). Below 1 the predictions are too extreme.
@@ -36,8 +38,12 @@
 #' from the distribution of the smooth curve (use [set.seed()] to make them reproducible). These measures are distances:
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
 #' significantly from the diagonal (Wald test at its knots), and they always contain the estimate. For the curve, log-odds are limited to 1 to N for N rows
-#' (1 to 1000 for fewer than 1000), because N rows cannot tell smaller probabilities apart. A warning of class
+#' (1 to 1000 for fewer than 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it moves by more
+#' than 0.1 without the rows whose odds are beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows), `print()` says so. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
+#'
+#' The intervals are those of the probabilities as they are: if these come from a calibrator, it is taken as known, and the error of
+#' the rows it was fitted to is not part of them.
 #'
 #' In simulations of 500 and 2000 rows, 95 % intervals covered the true value in 92 to 98 % of samples, with one
 #' exception: a strongly curved truth (log-odds off by a sine wave of amplitude 0.8). With 500 rows, the intervals of
@@ -45,8 +51,8 @@
 #' fitted curve is too straight; with 2000 rows, those of `e50` and `emax` covered it in 96 to 99 %. `bench/results/workbench.md` in the sources has all figures.
 #'
 #' # What print() concludes
-#' Everything whose interval excludes its ideal value is named. If only one property (mean, slope or curve) is off, and by no more than
-#' one of three may be by chance, that is said as well: of calibrated probabilities about one validation in seven has an interval of 95 %
+#' Everything whose interval excludes its ideal value is named. If only one of mean, slope and curve is off, and by no more than
+#' chance explains among three, `print()` adds this: of calibrated probabilities about one validation in seven has an interval of 95 %
 #' that excludes its ideal value. With several classes, or `by`, each gets a p-value of Wald's test that its curve is the diagonal,
 #' adjusted for their number by Holm's method; unadjusted ones are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
@@ -58,7 +64,8 @@
 #' @param conf_level Level of the intervals; `NULL` for none.
 #' @return A data frame of class `calib_validation` with the columns `measure`, `estimate`, `conf.low` and
 #'   `conf.high`; before them `by` and `class` where there are several. Attributes `n` and `events` count the rows
-#'   and events of each part, `p.value` tests whether its curve is the diagonal, and `tables` holds its smooth curve, which `autoplot()` draws.
+#'   and events of each part, `p.value` tests whether its curve is the diagonal,
+#'   `far` counts the rows beyond 10 N to 1 and gives the slope without them, and `tables` holds its smooth curve, which `autoplot()` draws.
 #' @references
 #' Van Calster, B., McLernon, D. J., van Smeden, M., Wynants, L. and Steyerberg, E. W. (2019). Calibration:
 #' the Achilles heel of predictive analytics. *BMC Medicine* 17, 230.
@@ -144,7 +151,27 @@ validate_event <- function(forecast, code, level, clusters) {
       conf.high = unname(table[, 3])),
     n = n, events = events, fit = fit, probs = p, hit = hit, weights = w,
     p.value = if (events > 0 && events < n) departure_p(fit) else NA_real_,
-    limited = fit$limited, separated = is.nan(table["slope", 1]))
+    limited = fit$limited, separated = is.nan(table["slope", 1]), far = far_slope(p, hit, w, clusters, counts, n))
+}
+
+far_odds <- 10 # times 1 to N
+
+#' How many rows have probabilities that N rows cannot know, and the slope without them
+#'
+#' The slope is that of all rows by definition, but the log-odds of a few probabilities of 1e-100 decide it.
+#' @return c(rows, slope); the slope is NaN where it is not defined, NA where there are no such rows.
+#' @noRd
+far_slope <- function(p, hit, w, clusters, counts, n) {
+  far <- abs(finite_log_odds(p, counts)$x) > log(far_odds * max(n, least_odds))
+  if (!is.null(w)) far <- far & w > 0
+  if (!any(far)) return(c(rows = 0, slope = NA))
+  near <- which(!far)
+  rest <- if (length(near)) {
+    validate_lines(p[near], hit[near], w[near], NULL, NULL, counts[near])["slope", 1]
+  } else {
+    NaN
+  }
+  c(rows = if (is.null(counts)) sum(far) else sum(counts[far]), slope = rest)
 }
 
 validation_measures <- c("oe_ratio", "in_the_large", "intercept", "slope", "slope_intercept", smooth_errors, "c_index",
@@ -263,6 +290,6 @@ finish_validation <- function(parts, level, by, classes, levels, n) {
   if (length(shown) > 1) table <- cbind(class = whose("class", classes), table)
   if (by) table <- cbind(by = whose("by", levels), table)
   structure(table, n = vapply(parts, `[[`, parts[[1]]$n, "n"), events = vapply(parts, `[[`, parts[[1]]$events, "events"), event = shown,
-    conf_level = level, p.value = vapply(parts, `[[`, 0, "p.value"), tables = lapply(parts, validation_table, level = level, classes = classes),
+    conf_level = level, far = vapply(parts, `[[`, c(rows = 0, slope = 0), "far"), p.value = vapply(parts, `[[`, 0, "p.value"), tables = lapply(parts, validation_table, level = level, classes = classes),
     class = c("calib_validation", "data.frame"))
 }

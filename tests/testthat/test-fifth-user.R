@@ -214,7 +214,7 @@ test_that("tables of a study begin with the best method", {
   said <- capture.output(print(study))
   expect_match(said[3], paste0("^ ", methods[which.min(means)]))
   expect_match(paste(said, collapse = " "), "methods\\s+sorted by brier_score")
-  expect_match(paste(said, collapse = " "), "standard errors for new test rows")
+  expect_match(paste(said, collapse = " "), "The standard errors allow for new\\s+test\\s+rows\\.")
   first <- grep("^class_accuracy", capture.output(print(table)))
   expect_match(capture.output(print(table))[first + 2], paste0("^ ", best$method[which.max(best$mean)]))
 })
@@ -224,8 +224,72 @@ test_that("small words: one slope of two classes, the call of calib_cv(), rows u
   expect_match(said, "  slope 0\\.[0-9]+: the scores were overconfident")
   expect_match(said, "after calibration \\(optimistic: these rows were used to fit\\)")
   set.seed(1)
+  expect_output(print(calib_gp(letters_nn$cal$scores[1:300, ], letters_nn$cal$labels[1:300], class_effects = "matrix")), "accuracy on these rows .* after \\(optimistic as well\\)")
   cars <- mtcars[c("wt", "hp")]
   fit <- calib_cv(function(data, labels) glm(labels ~ wt, binomial, cbind(data, labels)), function(model, newdata) predict(model, newdata, type = "response"),
     cars, factor(mtcars$am), method = "vector", folds = 4, assess = FALSE)
   expect_identical(deparse(fit$calibrator$call), "calib_vector(scores = out_of_fold_scores, labels = labels)")
+})
+
+test_that("columns that were matched by name are not said to be in another order", {
+  # A classifier that takes most rows of class c for d.
+  truth <- rep(1:4, c(100, 100, 300, 100))
+  said <- truth
+  said[truth == 3] <- rep(c(3, 4), c(20, 280))
+  said[truth == 4] <- rep(c(3, 4), c(30, 70))
+  p <- diag(4)[said, ] * 0.6 + 0.1
+  labels <- factor(letters[truth])
+  expect_warning(ece(p, labels), "in another order", class = "gpcalib_warning_against")
+  colnames(p) <- letters[1:4]
+  expect_silent(ece(p, labels))
+  # Wrong names are still noticed, but naming is no advice.
+  colnames(p) <- letters[c(2, 3, 4, 1)]
+  said <- expect_warning(ece(p, labels), "matched with the classes by name", class = "gpcalib_warning_against")
+  expect_no_match(conditionMessage(said), "name them")
+  two <- cbind(no = c(rep(0.2, 50), rep(0.8, 50)), yes = c(rep(0.8, 50), rep(0.2, 50)))
+  two[1, ] <- c(0.3, 0.7)
+  two[100, ] <- c(0.7, 0.3)
+  said <- expect_warning(ece(two, factor(rep(c("no", "yes"), each = 50))), "matched with the classes by name")
+  expect_no_match(conditionMessage(said), "other order")
+})
+
+test_that("a slope that a few far scores decide is said to", {
+  set.seed(5)
+  x <- rnorm(2000, -2)
+  y <- rbinom(2000, 1, plogis(x))
+  p <- plogis(x)
+  p[which(y == 1)[1:3]] <- 1e-200
+  set.seed(1)
+  got <- calib_validate(p, y)
+  near <- coef(glm(y ~ qlogis(p), binomial, subset = p > 1e-100))[[2]]
+  expect_lt(got$estimate[got$measure == "slope"], 0.1)
+  expect_equal(attr(got, "far")[, 1], c(rows = 3, slope = near), tolerance = 1e-6)
+  said <- gsub("\\s+", " ", paste(capture.output(print(got)), collapse = " "))
+  expect_match(said, sprintf("The slope rests on rows whose odds are beyond 20,000 to 1 (3): without them it is %.2f.", near), fixed = TRUE)
+  two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("far", "near"), each = 2000))
+  said <- gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " "))
+  expect_match(said, sprintf("beyond 10 N to 1: without them it is %.2f for far (3).", near), fixed = TRUE)
+  expect_no_match(paste(capture.output(print(calib_validate(plogis(x), y))), collapse = " "), "rests")
+})
+
+test_that("intervals that exclude without a small p (Holm) end in a conclusion", {
+  set.seed(12)
+  p <- runif(3000)
+  valid <- calib_validate(p, rbinom(3000, 1, p), by = rep(letters[1:6], 500))
+  attr(valid, "p.value") <- rep(0.03, 6) # Holm: 0.18
+  valid$conf.low[valid$measure == "slope" & valid$by == "a"] <- 1.01
+  said <- gsub("\\s+", " ", paste(capture.output(print(valid)), collapse = " "))
+  expect_match(said, "for 0 of 6. What the intervals show may therefore be chance, and is no reason to calibrate (again).", fixed = TRUE)
+})
+
+test_that("which standard errors a study has, and thin curves, are said where they occur", {
+  set.seed(2)
+  study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature"), splits = 2, metrics = c("brier_score", "ece", "mce"))
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
+    "The standard errors allow for new test rows; those of ece and mce are Nadeau and Bengio's.", fixed = TRUE)
+  caption <- function(p) {
+    gsub("\n", " ", plot_reliability(p, rbinom(length(p), 1, p), method = "smooth")$labels$caption)
+  }
+  expect_match(caption(c(runif(100, 0, 0.2), runif(100, 0.6, 0.9))), "The curve is thin where there are no rows.", fixed = TRUE)
+  expect_no_match(caption(runif(2000)), "thin")
 })

@@ -36,7 +36,7 @@ print_comparison <- function(scores, differences, reference, digits) {
     if (!nrow(part)) next
     part$pair <- paste(part$forecast, "-", part$reference)
     table <- part[c("pair", "difference", "std.error", "conf.low", "conf.high", "p.value")]
-    table$p.value <- vapply(table$p.value, function(p) sub("^= ", "", say_p(p)), "")
+    table$p.value <- say_p(table$p.value)
     cat("differences, paired:\n")
     print_rounded(table, digits)
   }
@@ -47,10 +47,7 @@ score_words <- c(log_loss = "log loss", brier_score = "Brier score", rps = "rank
 
 #' "= 0.012", "< 0.001"
 #' @noRd
-say_p <- function(p) {
-  if (is.na(p)) return("= NA")
-  if (p < 0.001) "< 0.001" else paste("=", formatC(p, digits = 3, format = "f"))
-}
+say_p <- function(p) ifelse(is.na(p), "NA", ifelse(p < 0.001, "< 0.001", formatC(p, digits = 3, format = "f")))
 
 print_rounded <- function(table, digits) {
   numeric <- vapply(table, is.double, NA)

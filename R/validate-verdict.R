@@ -26,8 +26,6 @@ validation_p <- function(x) {
   stats::p.adjust(p, "holm")
 }
 
-say_p <- function(p) ifelse(p < 0.001, "< 0.001", formatC(p, digits = 3, format = "f"))
-
 outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "calibration in the large", slope = "slope",
   slope_intercept = "the slope's intercept", ici = "ICI")
 

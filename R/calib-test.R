@@ -247,6 +247,10 @@ most_skce_rows <- 30000 # 3.6 GB of kernel values
 
 test_skce <- function(forecast, replicates, estimator, kernel, bandwidth) {
   n <- length(forecast$labels)
+  if (n < 2) {
+    stop_input("method", "is \"skce\", which compares pairs of rows, but there is a forecast or group with a single row",
+      "Leave that group out, or use another method.")
+  }
   if (estimator == "auto") estimator <- if (n <= skce_rows) "quadratic" else "linear"
   if (is.null(bandwidth)) bandwidth <- skce_bandwidth(forecast, kernel)
   title <- paste0("Test of calibration by the squared kernel calibration error (", estimator, " estimator), ")

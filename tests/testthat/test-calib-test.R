@@ -326,3 +326,11 @@ test_that("a group of rows that cannot be tested is named", {
   expect_error(calib_test(p, y, by = rep(c("left", "right"), c(20, 5))), "`by`.*\"right\", whose 5 rows cannot be tested")
   expect_error(calib_test(p, y, by = 1:3), "`by`")
 })
+
+test_that("pairs of rows need two rows in every group", {
+  d <- with_seed(1, {
+    p <- matrix(stats::runif(60), 20)
+    list(p = p / rowSums(p), y = sample(3, 20, TRUE))
+  })
+  expect_error(calib_test(d$p, d$y, method = "skce", by = c("alone", rep("others", 19))), "a single row", class = "gpcalib_error_input")
+})

@@ -301,6 +301,28 @@ test_that("a constant forecast of one half: the e-value beside that of Laplace's
   }
 })
 
+test_that("beside the package epit: the same evidence where both bet on the frequency of a class, more where forecasts vary", {
+  theirs <- readRDS(test_path("fixtures", "epit.rds")) # data-raw/fixture-epit.R
+  at <- theirs$at
+  for (stream in theirs$halves) {
+    ours <- vapply(at, function(n) log_e_values(calib_monitor(rep(0.5, n), stream$y[seq_len(n)], classes = 0:1))[["offset"]], 0)
+    # both average over frequencies, by other weights: the logarithms stay together however far they go
+    expect_lt(max(abs(ours - stream$log_e)), 2)
+    if (stream$share == 0.5) expect_lt(max(ours), log(20))
+    if (stream$share >= 0.6) {
+      alarm <- at[which(ours > log(20))[1]]
+      expect_lte(alarm, at[which(stream$log_e > log(20))[1]] + 50)
+    }
+  }
+  # a randomised PIT value says less than the pair of forecast and label
+  for (departure in names(theirs$pits)) {
+    stream <- theirs$pits[[departure]]
+    p <- stats::plogis(stream$z)
+    ours <- log_e_values(calib_monitor(p, stream$y, classes = 0:1))[[1]]
+    if (departure == "none") expect_lt(max(ours, stream$log_e), log(20)) else expect_gt(ours, stream$log_e[4] + 20)
+  }
+})
+
 test_that("beside the safe Hosmer-Lemeshow test: both stay low where the forecast is calibrated, and grow as the divergence elsewhere", {
   # by hand: after labels 0 and 1 at .2 and .8 the isotonic map is 0 and 1, which half a stake makes .1 and .9
   expect_equal(oracle_safe_hl(c(0.2, 0.8, 0.2, 0.8), c(0, 1, 0, 0), c(1, 1, 2, 2)), c(0, log(0.9 / 0.8) + log(0.1 / 0.2)))

@@ -48,9 +48,10 @@
 #' further terms may be added. One is a
 #' power for each class: a multiple of \eqn{\log p_k}{log p_k}, where p are the temperature-scaled probabilities. The
 #' other, with few classes, is a second matrix,
-#' which multiplies these probabilities in place of the scores. Two classes have an offset and, in place of the matrix, an
-#' asymmetry: a term that bends low and high probabilities differently, so that Platt scaling and beta calibration are special
-#' cases. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
+#' which multiplies these probabilities in place of the scores. Two classes have an offset and, in place of the matrices, an
+#' asymmetry and a shape: a term that bends low and high probabilities differently, so that Platt scaling and beta calibration are special
+#' cases, and a smooth curve that raises or lowers the log-odds alike on both sides of 1/2, so that with the shared map every
+#' smooth recalibration is one. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
 #' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than 1. (With more than
 #'   26 classes a score test decides first: offsets are fitted if it favours them, the matrix unless it clearly speaks
@@ -66,7 +67,8 @@
 #' classes there are only offsets. With 100 classes the matrix lowered the log loss by .006 to .008 with 5000 calibration rows, and by about .001
 #' with 1000; with 200 it made no difference. [`summary()`][calibrator] says which classes are shifted and which are confused with each other.
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
-#' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`); `power[k]`.
+#' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`, and `shape[k, d]`, the
+#' shape where the temperature-scaled log-odds are d or -d); `power[k]`.
 #' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
 #'
 #' # Keeping the accuracy of the classifier
@@ -157,7 +159,7 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
-#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax`, `power` and `skew` of the effects, at most 1e12. `matrix` without `skew` is that of all entries of the matrix. The noise is held at 1e-6 unless given.
+#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax` (for two classes that of the shape), `power` and `skew` of the effects, at most 1e12. `matrix` without `skew` is that of all entries of the matrix. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
 #'   or fix both at their optimum (`FALSE`)? See the section on hyperparameters.

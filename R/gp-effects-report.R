@@ -60,6 +60,16 @@ effect_combine <- function(object, which, v) {
     sd = `dimnames<-`(matrix(apply(v, 2, spread), k), names))
 }
 
+#' The even functions of two classes at scaled log-odds d: integrals of the hats about the knots from `shape_zero` steps to |d|, [d x knots]
+#' @noRd
+effect_shapes <- function(d) {
+  ramps <- function(t) {
+    u <- pmin(pmax(outer(t, seq_len(shape_knots) - 1, "-"), 0), 2)
+    ifelse(u < 1, u^2 / 2, 1 - (2 - u)^2 / 2)
+  }
+  shape_step * sweep(ramps(abs(d) / shape_step), 2, ramps(shape_zero))
+}
+
 #' Features of rows of centred scores [n x k], [n x r], as src/class_features.c has them
 #' @noRd
 effect_features <- function(effects, z) {
@@ -73,7 +83,7 @@ effect_features <- function(effects, z) {
   parts <- list(
     matrix(1, nrow(z)),
     if (k == 2) cbind(odds + 2 * log1p(exp(-odds)) - 2 * log(2)) else z %*% contrasts / scale[["rms"]],
-    (p / rowSums(p)) %*% contrasts,
+    if (k == 2) effect_shapes(odds) else (p / rowSums(p)) %*% contrasts,
     cbind(log(p[, 1] / rowSums(p)) - scale[["slope"]] * z[, 1]) # minus the log of the sum of exponentials
   )
   do.call(cbind, parts[effects$count > 0])
@@ -113,7 +123,8 @@ effect_powers <- function(object) {
 }
 
 #' The matrix between classes in the units of the centred scores, or that of the softmax of the
-#' temperature-scaled scores: list(estimate, sd), row k and column j for what the score of j does to k
+#' temperature-scaled scores: list(estimate, sd), row k and column j for what the score of j does to k. Of two classes
+#' the asymmetry, or the shape at the scaled log-odds `shape_shown`.
 #' @noRd
 effect_matrix <- function(object, block = "matrix") {
   if (has_wide(object)) return(if (block == "softmax") wide_matrix(object))
@@ -121,6 +132,7 @@ effect_matrix <- function(object, block = "matrix") {
   rows <- if (!is.null(effects)) effect_rows(effects, block)
   if (!length(rows)) return(NULL)
   k <- length(object$classes)
+  if (k == 2 && block == "softmax") return(effect_combine(object, rows, `colnames<-`(t(effect_shapes(shape_shown)), shape_shown)))
   v <- if (k == 2) matrix(1, dimnames = list(NULL, "asymmetry")) else t(effect_contrasts(k))
   if (k > 2) colnames(v) <- object$classes
   effect_combine(object, rows, if (block == "matrix" && k > 2) v / effects$scale[["rms"]] else v)
@@ -179,7 +191,8 @@ effect_parameters <- function(object) {
     one <- effect_matrix(object, block)
     if (is.null(one)) return(NULL)
     if (length(object$classes) == 2) {
-      return(rows(paste0("asymmetry[", object$classes, "]"), one$estimate[, 1], one$sd[, 1]))
+      at <- if (block == "softmax") paste0("shape[", outer(object$classes, shape_shown, paste, sep = ", "), "]")
+      return(rows(c(at, if (is.null(at)) paste0("asymmetry[", object$classes, "]")), as.vector(one$estimate), as.vector(one$sd)))
     }
     pair <- outer(object$classes, object$classes, paste, sep = ", ")
     rows(paste0(block, "[", pair, "]"), as.vector(one$estimate), as.vector(one$sd))
@@ -187,7 +200,7 @@ effect_parameters <- function(object) {
   offsets <- effect_offsets(object)
   powers <- effect_powers(object)
   out <- rbind(
-    rows(paste0("sd_", ifelse(names(sds) == "matrix" & length(object$classes) == 2, "asymmetry", names(sds))), unname(sds), NA_real_),
+    rows(paste0("sd_", if (length(object$classes) == 2) effect_words(names(sds), 2, one = TRUE) else names(sds)), unname(sds), NA_real_),
     if (!is.null(offsets)) rows(paste0("offset[", offsets$class, "]"), offsets$estimate, offsets$sd),
     entries("matrix"), entries("softmax"),
     if (!is.null(powers)) rows(paste0("power[", powers$class, "]"), powers$estimate, powers$sd)
@@ -198,11 +211,11 @@ effect_parameters <- function(object) {
 
 # In words ----------------------------------------------------------------------------------
 
-#' Words for the blocks: two classes have an asymmetry in place of a matrix
+#' Words for the blocks: two classes have an asymmetry and a shape in place of the matrices
 #' @noRd
-effect_words <- function(blocks, k) {
-  unname(c(offset = "offsets", matrix = if (k == 2) "asymmetry" else "matrix", softmax = "matrix of the probabilities",
-    power = "powers", skew = "skew part of the matrix")[blocks])
+effect_words <- function(blocks, k, one = FALSE) {
+  unname(c(offset = if (one) "offset" else "offsets", matrix = if (k == 2) "asymmetry" else "matrix",
+    softmax = if (k == 2) "shape" else "matrix of the probabilities", power = "powers", skew = "skew part of the matrix")[blocks])
 }
 
 #' The line of print() on which effects were chosen, and how much they improve the fit

@@ -21,7 +21,13 @@ effect_var_most <- 1e12
 
 #' How many features each block has (src/class_features.h)
 #' @noRd
-block_sizes <- function(k) if (k == 2) c(1L, 1L, 0L, 0L) else as.integer(c(1, k - 1, k - 1, 1))
+block_sizes <- function(k) if (k == 2) c(1L, 1L, shape_knots, 0L) else as.integer(c(1, k - 1, k - 1, 1))
+
+# Even functions of two classes (src/class_features.h): how many, the distance of their knots in scaled log-odds, where they are 0
+shape_knots <- 9L
+shape_step <- 0.5
+shape_zero <- 4
+shape_shown <- 0:5 # where tidy() and summary() show their sum
 
 #' Which blocks of effects to fit: 0 or 1 for each of `effect_blocks`
 #' @noRd
@@ -50,7 +56,7 @@ gp_effect_blocks <- function(data, mean, center, spec) {
   few <- choice == "auto" && is.null(spec$wide_site) && effective_count(data) < classes # rows, for a matrix
   one_variance <- "matrix" %in% names(spec$hyper) && !"skew" %in% names(spec$hyper) # the one that is held, of all its entries
   none[] <- if (wide && !few && choice != "offset") c(1L, 0L, 1L, 1L, 0L) else {
-    c(1L, matrix, several && classes <= spec$control$softmax_classes, several, several && !one_variance)
+    c(1L, matrix, matrix && classes <= spec$control$softmax_classes && !isTRUE(spec$plain), several, several && !one_variance)
   }
   none
 }
@@ -251,7 +257,8 @@ effects_reach <- function(object) {
   k <- length(object$classes)
   scale <- effects$scale
   z <- sqrt(k) * max(abs(scale[c("low", "high")])) # the length of a row of scores, at the most
-  length <- c(1, if (k == 2) 2 * scale[["slope"]] * z else z / scale[["rms"]], 1, scale[["slope"]] * z + log(k))
+  length <- c(1, if (k == 2) 2 * scale[["slope"]] * z else z / scale[["rms"]], if (k == 2) shape_step * sqrt(shape_knots) else 1,
+    scale[["slope"]] * z + log(k))
   block <- rep(seq_along(feature_blocks), effects$count)
   size <- function(x) sum(sqrt(as.vector(rowsum(x^2, block))) * length[unique(block)])
   var <- diag(effects_cov(effects))

@@ -5,9 +5,10 @@
 #' With z the scores of a row on the scale of g (floored, centred), g(z) = slope z (or log z) + sum_j weight_j
 #' exp(-(z - place_j)^2 / (2 lengthscale^2)). Class k of a row has g(z_k) + offset_k + sum_l linear_kl v_l + sum_l
 #' softmax_kl softmax(steep v)_l + level_k log sum_l exp(steep v_l), v the scores held within `limits`; with two classes even_k e(d)
-#' instead of the sums, d = steep (v_2 - v_1), e(d) = |d| + 2 log(1 + exp(-|d|)) - 2 log 2.
+#' + sum_i shape_ki s_i(d) instead of the sums, d = steep (v_2 - v_1), e(d) = |d| + 2 log(1 + exp(-|d|)) - 2 log 2,
+#' s_i(d) = `every` r(|d| / `every` - i + 1) up to a constant, r(u) = u^2 / 2 from 0 to 1, 1 - (2 - u)^2 / 2 from 1 to 2, 0 before and 1 beyond.
 #' @return list: `mean`, `slope`, `lengthscale`, `place`, `weight`, `floor`, `center`, and `offset`, `linear`, `softmax`,
-#'   `level`, `even`, `steep`, `limits` where there are effects. With `least` (many classes) v is as it is, and softmax(steep v)_l less `least`, or 0 if that
+#'   `level`, `even`, `shape`, `every`, `steep`, `limits` where there are effects. With `least` (many classes) v is as it is, and softmax(steep v)_l less `least`, or 0 if that
 #'   is negative, takes the place of softmax(steep v)_l; with `power` there is power_k max(log softmax(steep v)_k, -30).
 #' @noRd
 gp_formula <- function(object) {
@@ -127,7 +128,12 @@ effects_formula <- function(object) {
   if (count[1]) out$offset <- as.vector(part(1))
   if (count[2] && k == 2) out$even <- as.vector(part(2))
   if (count[2] && k > 2) out$linear <- unname(t(helmert(k) %*% part(2))) / effects$scale[["rms"]]
-  if (count[3]) out$softmax <- unname(t(helmert(k) %*% part(3)))
+  if (count[3] && k == 2) { # their constants go to the offset
+    out$shape <- unname(t(part(3)))
+    out$every <- shape_step
+    out$offset <- c(out$offset, 0, 0)[1:2] + drop(out$shape %*% (effect_shapes(0)[1, ]))
+  }
+  if (count[3] && k > 2) out$softmax <- unname(t(helmert(k) %*% part(3)))
   if (count[4]) { # the feature is that of centred scores, and v is not: their mean goes to the linear part
     out$level <- -as.vector(part(4))
     out$linear <- out$linear - out$level * out$steep / k

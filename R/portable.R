@@ -48,6 +48,8 @@ portable_version <- 1L
 #'     max(log u\[k\], -30) is added, u as it was.}
 #'   \item{`level`, `steep`}{a matrix with one column: `level`\[k\]\[1\] \eqn{\log \sum_l \exp}{log sum_l exp}(`steep` v\[l\]) is added.}
 #'   \item{`even`, `steep`}{a matrix with one column: `even`\[k\]\[1\] 2 log cosh(`steep` (v\[2\] - v\[1\]) / 2) is added.}
+#'   \item{`shape`, `every`}{two classes: with t = `steep` |v\[2\] - v\[1\]| / `every`, the sum over i = 1, 2, ... of
+#'   `shape`\[k\]\[i\] `every` r(t - i + 1) is added, r(u) = u^2 / 2 for u from 0 to 1, 1 - (2 - u)^2 / 2 for u from 1 to 2, 0 before and 1 beyond.}
 #' }
 #' Of [calib_gp()] this is the posterior mean, as by `predict(approx = "mean")`, not the integral over the posterior that `predict()` gives by
 #' default. It agrees with the former up to about 1e-8, with `monotone = TRUE` up to about 1e-5 (`predict()` interpolates
@@ -213,7 +215,7 @@ portable_curves <- function(object, shape) {
 #' @export
 portable.calib_gp <- function(object) {
   out <- gp_formula(object)
-  numbers <- c("slope", "lengthscale", "floor", "steep", "mean", "center", "least")
+  numbers <- c("slope", "lengthscale", "floor", "steep", "every", "mean", "center", "least")
   for (name in intersect(c("even", "level"), names(out))) out[[name]] <- matrix(out[[name]])
   lapply(stats::setNames(names(out), names(out)), function(name) if (name %in% numbers) out[[name]] else I(out[[name]]))
 }

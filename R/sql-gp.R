@@ -63,7 +63,7 @@ sql_bumps <- function(formula, d, l) {
 sql_effects <- function(formula, d, l) {
   k <- length(l)
   steps <- list()
-  terms <- matrix("", 5, k)
+  terms <- matrix("", 6, k)
   if (!is.null(formula$offset)) terms[1, ] <- paste0(" + ", literal(formula$offset))
   v <- if (is.null(formula$limits)) l else numbered("v", k)
   if (!is.null(formula$limits)) {
@@ -77,8 +77,17 @@ sql_effects <- function(formula, d, l) {
     size <- paste0("ABS(", literal(formula$steep), " * (gpcalib_v2 - gpcalib_v1))")
     e <- paste0("gpcalib_d + 2.0e+00 * ", sql_ln(d, paste0("(1.0e+00 + ", sql_exp(d, "-gpcalib_d"), ")")), " - ",
       literal(2 * log(2)))
-    steps <- c(steps, list(sql_step(c(gpcalib_d = size), l), sql_step(c(gpcalib_even = e), l)))
+    steps <- c(steps, list(sql_step(c(gpcalib_d = size), l), sql_step(c(gpcalib_even = e), c(l, if (!is.null(formula$shape)) "gpcalib_d"))))
     terms[2, ] <- paste0(" + ", literal(formula$even), " * gpcalib_even")
+  }
+  if (!is.null(formula$shape)) { # of two classes, which have an even part as well
+    knots <- ncol(formula$shape)
+    u <- numbered("u", knots)
+    x <- numbered("x", knots)
+    at <- sql_clamp(paste0("(", literal(1 / formula$every), " * gpcalib_d - ", literal(seq_len(knots) - 1), ")"), 0, 2)
+    ramp <- paste0("CASE WHEN ", u, " < 1.0e+00 THEN 5.0e-01 * ", u, " * ", u, " ELSE 1.0e+00 - 5.0e-01 * (2.0e+00 - ", u, ") * (2.0e+00 - ", u, ") END")
+    steps <- c(steps, list(sql_step(stats::setNames(at, u), c(l, "gpcalib_even")), sql_step(stats::setNames(ramp, x), c(l, "gpcalib_even"))))
+    terms[6, ] <- apply_matrix(formula$every * formula$shape, x)
   }
   if (!is.null(formula$linear)) terms[3, ] <- apply_matrix(formula$linear, v)
   if (!is.null(formula$softmax)) {

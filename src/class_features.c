@@ -11,8 +11,8 @@ gpc_features gpc_features_make(size_t k, const int wanted[GPC_BLOCKS], double rm
                                double slope, double low, double high) {
   gpc_features f = {.k = k, .rms = rms, .slope = slope, .low = low, .high = high};
   const size_t more = k > 2 && wanted[GPC_MATRIX];
-  const size_t count[GPC_BLOCKS] = {1, k == 2 ? 1 : k - 1, k == 2 ? 0 : k - 1, more,
-                                    more};
+  const size_t count[GPC_BLOCKS] = {1, k == 2 ? 1 : k - 1, k == 2 ? GPC_SHAPES : k - 1,
+                                    more, more};
   for (int b = 0; b < GPC_BLOCKS; b++) {
     f.first[b] = f.r;
     f.count[b] = wanted[b] ? count[b] : 0;
@@ -75,6 +75,20 @@ static double even(double d) {
   return d + 2.0 * log1p(exp(-d)) - 2.0 * 0.69314718055994530942 /* log 2 */;
 }
 
+/* The integral of the hat about 1 from 0 to u. */
+static double ramp(double u) {
+  u = fmin(fmax(u, 0.0), 2.0);
+  return u < 1.0 ? 0.5 * u * u : 1.0 - 0.5 * (2.0 - u) * (2.0 - u);
+}
+
+/* x [GPC_SHAPES]: eq. (33c), the integrals of the hats about the knots 1, 2, ... steps from
+ * GPC_SHAPE_ZERO steps to |d|. */
+static void shapes(double d, double *x) {
+  const double t = fabs(d) / GPC_SHAPE_STEP;
+  for (int i = 0; i < GPC_SHAPES; i++)
+    x[i] = GPC_SHAPE_STEP * (ramp(t - i) - ramp(GPC_SHAPE_ZERO - i));
+}
+
 /* log sum_j exp(slope z_j). */
 GPC_FUSED static double log_sum(size_t k, double slope, const double *z) {
   double top = z[0], sum = 0.0;
@@ -100,7 +114,9 @@ void gpc_features_row(const gpc_features *features, double *z, double *work, dou
     for (size_t j = 0; j + 1 < k; j++)
       to[j] /= features->rms;
   }
-  if (features->count[GPC_SOFTMAX]) {
+  if (features->count[GPC_SOFTMAX] && k == 2)
+    shapes(features->slope * (z[1] - z[0]), x + features->first[GPC_SOFTMAX]);
+  else if (features->count[GPC_SOFTMAX]) {
     gpc_softmax_row(k, features->slope, z, work);
     contrast(k, work, x + features->first[GPC_SOFTMAX]);
   }

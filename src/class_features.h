@@ -4,7 +4,9 @@
  *   offset   1
  *   matrix   U'z / rms(z); with two classes log(4 p (1 - p))-like instead, even in the
  *            log-odds, which with an offset and a slope makes beta calibration
- *   softmax  U' softmax(slope z)
+ *   softmax  U' softmax(slope z); with two classes GPC_SHAPES functions instead, even in the
+ *            log-odds, whose sums are the curves with a derivative that is
+ *            piecewise linear: eq. (33c)
  *   power    -L, L = log sum_j exp(slope z_j): with the matrix's features log p of every
  *            class (class_powers.h); not with two classes, nor without a matrix
  *   skew     no features of its own: parameters of the matrix that have another variance
@@ -28,6 +30,12 @@ typedef enum {
 } gpc_block;
 
 #define GPC_FEATURE_BLOCKS GPC_SKEW /* the blocks before have features */
+
+#define GPC_SHAPES 9
+#define GPC_SHAPE_STEP 0.5 /* between their knots, in scaled log-odds */
+#define GPC_SHAPE_ZERO                                                                   \
+  4 /* steps from 0 at which they are 0: not at even odds, which would be
+                               where the curve is known best whatever the rows are */
 
 typedef struct {
   size_t k, r;

@@ -8,9 +8,9 @@
 
 /* Centres of the hyperpriors of tau, and their standard deviation in log tau: the same
  * for all data, chosen on simulated and real ones (bench/results/effects-data.md). */
-static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.3, 0.05, 0.5};
+static const double centre_two[GPC_BLOCKS] = {0.25, 0.125, 0.15, 0.05, 0.5};
 static const double centre_many[GPC_BLOCKS] = {0.3, 0.3, 0.3, 0.05, 0.5};
-#define SD_TWO 0.5
+static const double sd_two[GPC_BLOCKS] = {0.5, 0.5, 1.0, 1.0, 1.0};
 #define SD_MANY 1.0
 
 static double weighted_rms(const gpc_gp_data *data) {
@@ -78,9 +78,9 @@ static void set_joint(const gpc_visitor *visitor, const gpc_visit *from,
   joint->slope_free = visitor->slope_free;
   joint->slope_low = visitor->slope_low;
   joint->slope_high = visitor->slope_high;
-  joint->tau_sd = two ? SD_TWO : SD_MANY;
   for (int b = 0; b < GPC_BLOCKS; b++) {
     joint->tau_centre[b] = two ? centre_two[b] : centre_many[b];
+    joint->tau_sd[b] = two ? sd_two[b] : SD_MANY;
     joint->tau_free[b] = isnan(settings->variance[b]);
   }
 }

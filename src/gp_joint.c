@@ -59,12 +59,12 @@ double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *g
     if (!joint->features.count[b] || !joint->tau_free[b])
       continue;
     const double unit = b == GPC_SKEW ? tau[GPC_MATRIX] : 1.0;
-    const double u = log(tau[b] / (unit * joint->tau_centre[b])) / joint->tau_sd;
+    const double u = log(tau[b] / (unit * joint->tau_centre[b])) / joint->tau_sd[b];
     sum -= 0.5 * u * u;
     if (gradient)
-      gradient[b] = -u / joint->tau_sd;
+      gradient[b] = -u / joint->tau_sd[b];
     if (gradient && b == GPC_SKEW)
-      gradient[GPC_MATRIX] += u / joint->tau_sd;
+      gradient[GPC_MATRIX] += u / joint->tau_sd[b];
   }
   return sum;
 }

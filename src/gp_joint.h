@@ -29,8 +29,8 @@ typedef struct {
   size_t m, e, q; /* inducing inputs; effects, k r; both */
   int slope_free;
   double slope_low, slope_high;
-  double tau_centre[GPC_BLOCKS], tau_sd; /* log tau ~ N(log centre, sd^2); of skew
-                                            log of its share of the matrix's tau */
+  double tau_centre[GPC_BLOCKS], tau_sd[GPC_BLOCKS]; /* log tau ~ N(log centre, sd^2); of
+                                            skew log of its share of the matrix's tau */
   int tau_free[GPC_BLOCKS];
   gpc_buffer rooms[24];
 } gpc_joint;

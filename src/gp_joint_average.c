@@ -155,7 +155,8 @@ static gpc_status open_tau(looking *t) {
   gpc_joint_reduced *reduced = &t->reduced[0];
   gpc_joint_point scaled = t->at[0];
   gpc_joint wide = *joint;
-  wide.tau_sd = fmax(TAU_SD, joint->tau_sd);
+  for (int b = 0; b < GPC_BLOCKS; b++)
+    wide.tau_sd[b] = fmax(TAU_SD, joint->tau_sd[b]);
   double total = 0.0, square = 0.0, top = NAN;
   for (double u = TAU_FIRST; u < TAU_LAST; u += TAU_STEP) {
     double value;

@@ -133,7 +133,7 @@ void gpc_joint_tau_derivatives(const gpc_joint *joint, const gpc_joint_point *to
     for (int a = 0; a < GPC_BLOCKS; a++)
       second[a][b] = 0.0;
     if (f->count[b] && joint->tau_free[b])
-      second[b][b] = -1.0 / (joint->tau_sd * joint->tau_sd);
+      second[b][b] = -1.0 / (joint->tau_sd[b] * joint->tau_sd[b]);
   }
   if (f->count[GPC_SKEW] &&
       joint->tau_free[GPC_SKEW]) { /* it is a share of the matrix's */

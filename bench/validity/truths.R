@@ -43,13 +43,20 @@ shapes <- list(
   hinge = shape(function(z) 0.3 * z + 0.9 * log1p(exp(2 * (z - 0.5)))),
   "line 1.4" = shape(function(z) 1.4 * z)
 )
-held_out <- c("sine", "cubic", "hinge", "line 1.4", "cubic, shifted")
+# Two classes alone: true log-odds of the first by those of its scores, not odd as the differences of a shared map are
+odds <- list(
+  bump = function(d) 0.8 * d + exp(-d^2 / 1.5),
+  # not looked at before the final run:
+  "one side" = function(d) ifelse(d < 0, d, 0.4 * d)
+)
+held_out <- c("sine", "cubic", "hinge", "line 1.4", "cubic, shifted", "one side")
 lines <- c("line", "line 1.4", "line, shifted")
 
 # Latent values as a function of centred scores. "..., shifted": classes have offsets of their own (two classes: the
 # log-odds are 1.5 off, as after training on rebalanced classes; more: standard deviation .5)
 make_truth <- function(name, k) {
-  map <- shapes[[sub(", shifted", "", name)]](k)
+  map <- if (!name %in% names(odds)) shapes[[sub(", shifted", "", name)]](k)
   offset <- if (!grepl("shifted", name)) numeric(k) else if (k == 2) c(0.75, -0.75) else stats::rnorm(k, sd = 0.5)
+  if (name %in% names(odds)) return(function(z) outer(odds[[name]](z[, 1] - z[, 2]), c(0.5, -0.5)))
   function(z) array(map(z), dim(z)) + rep(offset, each = nrow(z))
 }

@@ -6,6 +6,7 @@ def line(x, y, t, beyond=0): # straight lines between points, a given slope beyo
     i, end = bisect_right(x, t), 0 if t < x[0] else -1
     if i in (0, len(x)): return y[end] + beyond * (t - x[end])
     return y[i-1] + (t - x[i-1]) * (y[i] - y[i-1]) / (x[i] - x[i-1])
+def ramp(u): return 0 if u < 0 else u * u / 2 if u < 1 else 1 - (2 - u) ** 2 / 2 if u < 2 else 1
 def one_map(f, j, p, s): # one class against the rest: p its probability, s its log-odds
     if "low" in f: return softmax([0, f["slope"][j] * min(max(s if f["log_odds"] else p, f["low"][j]), f["high"][j]) + f["intercept"][j]])[1]
     if "clip" in f: return softmax([0, f["a"][j] * log(max(p, f["clip"])) - f["b"][j] * log(max(1 - p, f["clip"])) + f["c"][j]])[1]
@@ -27,6 +28,7 @@ def predict(fit, z): # fit = json.load(open(file)), z = the scores of a row: its
         if f["center"]: mean = sum(x) / K; x = [t - mean for t in x]
         v, steep = [min(max(t, f["limits"][0]), f["limits"][1]) for t in x] if "limits" in f else x, f.get("steep", 0)
         effects = {"linear": v, "softmax": softmax([steep * t for t in v]), "level": [lse([steep * t for t in v])], "even": [2 * log(cosh(steep * (v[1] - v[0]) / 2))]}
+        if "shape" in f: effects["shape"] = [f["every"] * ramp(abs(steep * (v[1] - v[0])) / f["every"] - i) for i in range(len(f["shape"][0]))]
         return softmax([latent(f, k, t, effects) for k, t in enumerate(x)])
     s = [z[k] - lse(z[:k] + z[k+1:]) if logits else log(q / (1 - q)) if 0 < q < 1 else inf * (q - 0.5) for k, q in enumerate(p)]
     v = [one_map(f, j if K > 2 else 0, p[j], s[j]) for j in (range(K) if K > 2 else [1])]

@@ -160,7 +160,7 @@ static void make_problem(size_t k, problem *p) {
                          .slope_low = 1e-3,
                          .slope_high = 100.0,
                          .tau_centre = {0.3, 0.1, 0.3, 0.05, 0.5},
-                         .tau_sd = 1.0,
+                         .tau_sd = {1.0, 1.0, 1.0, 1.0, 1.0},
                          .tau_free = {1, 1, 1, 1, 1}};
   CHECK(gpc_ruler_lay(&p->data, &p->joint.prior, &range, 0, &cmemory, &p->ruler));
   p->joint.nodes = gpc_ruler_nodes(&p->ruler, 4.0 / 8.0);

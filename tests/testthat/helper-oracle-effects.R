@@ -11,8 +11,18 @@ oracle_effect_features <- function(fit, z) {
   has <- fit$effects$count > 0
   c(if (has[1]) 1,
     if (has[2]) if (k == 2) log(1 + exp(d)) + log(1 + exp(-d)) - 2 * log(2) else drop(t(helmert) %*% z) / s[["rms"]],
-    if (has[3]) drop(t(helmert) %*% oracle_soft(s[["slope"]] * z)),
+    if (has[3]) if (k == 2) oracle_shapes(d) else drop(t(helmert) %*% oracle_soft(s[["slope"]] * z)),
     if (has[4]) -log(sum(exp(s[["slope"]] * z))))
+}
+
+# Integrals of hats of width 1/2 about 1/2, 1, ..., 9/2 from 2 to |d|, piece by piece
+oracle_shapes <- function(d) {
+  area <- function(from, to, i) { # of a hat, whose corners are among the ends of the pieces
+    ends <- sort(unique(c(from, to, pmin(pmax(i / 2 + c(-0.5, 0, 0.5), from), to))))
+    height <- pmax(0, 1 - abs(ends / 0.5 - i))
+    sum(diff(ends) * (height[-1] + height[-length(height)]) / 2)
+  }
+  vapply(1:9, function(i) sign(abs(d) - 2) * area(min(2, abs(d)), max(2, abs(d)), i), 0)
 }
 
 # From coefficients of the features, class after class, to the parameters of the model, a matrix: what a unit of a class's power adds

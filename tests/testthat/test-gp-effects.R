@@ -173,10 +173,40 @@ test_that("their standard deviations are those of the posterior", {
   expect_equal(b$estimate, drop(weight %*% many$fit$offsets$mean), tolerance = 1e-10)
 })
 
-test_that("two classes have offsets and an asymmetry", {
+test_that("the shape of two classes: integrals of hats", {
+  for (d in c(-7, -1.3, 0, 0.2, 2, 3.3, 4.9)) expect_equal(effect_shapes(d)[1, ], oracle_shapes(d), tolerance = 1e-12)
+  t <- seq(2, 3.3, length.out = 20001) # and the oracle's as sums of small steps
+  by_steps <- vapply(1:9, function(i) sum(diff(t) * pmax(0, 1 - abs((t[-1] + t[-20001]) - i))), 0)
+  expect_equal(oracle_shapes(3.3), by_steps, tolerance = 1e-7)
+})
+
+test_that("two classes: what is not odd is found, and is not known where there are no rows", {
+  truth <- function(p) stats::plogis(stats::qlogis(p) + exp(-stats::qlogis(p)^2))
+  d <- with_seed(31, {
+    p <- stats::runif(3000, 0.02, 0.98)
+    list(p = p, y = stats::rbinom(3000, 1, truth(p)))
+  })
+  fit <- suppressWarnings(calib_gp(d$p, d$y))
+  at <- c(0.05, 0.2, 0.4, 0.5, 0.6, 0.8, 0.95)
+  expect_lt(max(abs(predict(fit, at)[, 2] - truth(at))), 0.05)
+  limits <- with_seed(1, predict(fit, at, type = "interval"))[, 2, ]
+  expect_true(all(limits[, "lower"] < truth(at) & truth(at) < limits[, "upper"]))
+  # a gap about 1/2: version 0.1 and fits with an offset and an asymmetry alone were sure of themselves there
+  gap <- with_seed(4, {
+    p <- c(stats::runif(150, 0.02, 0.2), stats::runif(150, 0.8, 0.98))
+    list(p = p, y = stats::rbinom(300, 1, p))
+  })
+  fit <- calib_gp(gap$p, gap$y)
+  limits <- with_seed(1, predict(fit, c(0.1, 0.5, 0.9), type = "interval", n_draws = 4000))[, 2, ]
+  expect_gt(diff(limits[2, c("lower", "upper")]), 1.8 * diff(limits[1, c("lower", "upper")]))
+})
+
+test_that("two classes have offsets, an asymmetry and a shape", {
   names <- names(coef(pair$fit))
   expect_true(all(c("offset[1]", "offset[2]", "asymmetry[1]", "asymmetry[2]", "sd_asymmetry") %in% names))
   expect_equal(sum(coef(pair$fit)[c("asymmetry[1]", "asymmetry[2]")]), 0, tolerance = 1e-12)
+  expect_true(all(c("sd_shape", "shape[1, 0]", "shape[2, 5]") %in% names))
+  expect_equal(coef(pair$fit)[["shape[1, 2]"]], 0)
 })
 
 test_that("what a part is worth is near what the bound loses without it", {

@@ -57,6 +57,15 @@ static void test_features(void) {
       sum += c[i] * x[i];
     CHECK_REL(sum, 0.5 * z[k] - log(total), 1e-13);
   }
+  gpc_features two = gpc_features_make(2, all, 2.0, 0.5, -3.0, 3.0);
+  CHECK(two.r == 2 + GPC_SHAPES && two.count[GPC_POWER] == 0);
+  double pair[2] = {-1.75, 1.75}, even[2 + GPC_SHAPES], other[2 + GPC_SHAPES];
+  gpc_features_row(&two, pair, work, even); /* log-odds 1.75: three and a half steps */
+  for (int i = 0; i < GPC_SHAPES; i++)      /* the areas of hats from there to 2 */
+    CHECK_REL(even[2 + i], i == 2 ? -0.0625 : i == 3 ? -0.1875 : 0.0, 1e-14);
+  double turned[2] = {1.75, -1.75};
+  gpc_features_row(&two, turned, work, other);
+  CHECK(memcmp(even, other, sizeof even) == 0);
   const int bare[GPC_BLOCKS] = {1, 0, 0, 1}; /* no powers without a matrix */
   CHECK(gpc_features_make(4, bare, 2.0, 0.5, -3.0, 5.0).r == 1);
   /* scores beyond what was seen are held there */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SINGULAR 1e-6f /* a pivot below this share of its diagonal is none */
-#define CHUNK 64       /* points moved at a time */
+#define CHUNK 32       /* points moved at a time */
 #define LANES 16       /* columns of the factor have a multiple of so many numbers */
 
 static const size_t pairs_of[2] = {GPC_JOINT_FEW, GPC_JOINT_MANY};
@@ -19,11 +19,13 @@ gpc_joint_points gpc_joint_points_get(size_t k, const gpc_memory *memory) {
   gpc_joint_points self = {.k = k, .made = gpc_get_ints(memory, 2)};
   for (int set = 0; set < 2; set++) {
     self.made[set] = 0;
-    self.points[set] = gpc_get_floats(memory, k * pairs_of[set]);
+    self.points[set] = gpc_get_floats(memory, (k + 1) * pairs_of[set]);
+    for (size_t d = 0; d < pairs_of[set]; d++) /* read, and of no weight */
+      self.points[set][k * pairs_of[set] + d] = 0.0f;
   }
   self.step = (k + LANES - 1) / LANES * LANES;
   self.moves = gpc_get_floats(memory, 2 * GPC_JOINT_MANY * k);
-  self.row = gpc_get_floats(memory, k);
+  self.row = gpc_get_floats(memory, 2 * (k + 1));
   self.cov = gpc_get_floats(memory, self.step * k);
   self.work = gpc_get_doubles(memory, gpc_gp_design_work(GPC_JOINT_MANY));
   self.side = gpc_get_doubles(memory, k * GPC_JOINT_MANY + k * k);
@@ -65,44 +67,70 @@ GPC_PART void factor(const gpc_joint_points *self, size_t n) {
   }
 }
 
-/* to [CHUNK] := sum_q l_q x_q, x [pairs x count]. */
-GPC_PART void move_chunk(size_t count, size_t pairs, const float *l, const float *x,
-                         float *to) {
+/* to and next [CHUNK] := sum_q l_q x_q of a row of the factor with `count` elements, and of the
+ * one below, which has one more; x [pairs x count + 1], of which both are made at once. */
+GPC_PART void move_chunk(size_t count, size_t pairs, const float *l, const float *below,
+                         const float *x, float *to, float *next) {
 #ifdef GPC_FOURS /* compilers do not keep arrays in registers of their own accord */
-  typedef float lane __attribute__((vector_size(64), aligned(4), may_alias));
-  lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+  typedef float lane __attribute__((vector_size(32), aligned(4), may_alias));
+  lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
+  const lane *v = (const lane *)x;
   for (size_t q = 0; q < count; q++, x += pairs) {
-    const lane *v = (const lane *)x;
-    s0 += v[0] * l[q];
-    s1 += v[1] * l[q];
-    s2 += v[2] * l[q];
-    s3 += v[3] * l[q];
+    v = (const lane *)x;
+    s0 += v[0] * l[q], t0 += v[0] * below[q];
+    s1 += v[1] * l[q], t1 += v[1] * below[q];
+    s2 += v[2] * l[q], t2 += v[2] * below[q];
+    s3 += v[3] * l[q], t3 += v[3] * below[q];
   }
-  lane *y = (lane *)to;
+  lane *y = (lane *)to, *z = (lane *)next;
+  v = (const lane *)x;
   y[0] = s0, y[1] = s1, y[2] = s2, y[3] = s3;
+  z[0] = t0 + v[0] * below[count], z[1] = t1 + v[1] * below[count];
+  z[2] = t2 + v[2] * below[count], z[3] = t3 + v[3] * below[count];
 #else
-  memset(to, 0, CHUNK * sizeof(float));
-  for (size_t q = 0; q < count; q++, x += pairs)
-    for (size_t d = 0; d < CHUNK; d++)
-      to[d] += l[q] * x[d];
+  for (size_t d = 0; d < CHUNK; d++)
+    to[d] = next[d] = 0.0f;
+  for (size_t q = 0; q <= count; q++, x += pairs)
+    for (size_t d = 0; d < CHUNK; d++) {
+      to[d] += q < count ? l[q] * x[d] : 0.0f;
+      next[d] += below[q] * x[d];
+    }
 #endif
+}
+
+/* Row j of the factor, for powers of two. */
+GPC_PART void scale_row(const gpc_joint_points *self, size_t j, float *row) {
+  for (size_t q = 0; q <= j; q++)
+    row[q] = (float)GPC_EXP_LOG2E * self->cov[j + self->step * q];
+}
+
+/* The moves of rows j and j + 1 of n, or of the last one: all points. */
+GPC_PART void move_rows(const gpc_joint_points *self, int set, size_t j, size_t n) {
+  const size_t pairs = pairs_of[set];
+  float *row = self->row, *below = row + self->k + 1, *to = self->moves + 2 * pairs * j;
+  scale_row(self, j, row);
+  if (j + 1 < n)
+    scale_row(self, j + 1, below);
+  else /* what is made of it lies where nothing is yet */
+    memset(below, 0, (j + 2) * sizeof(float));
+  for (size_t d = 0; d < pairs; d += CHUNK)
+    move_chunk(j + 1, pairs, row, below, self->points[set] + d, to + d,
+               to + (j + 1 < n ? 2 * pairs : pairs) + d);
 }
 
 /* The average of softmax(0, phi +- L x) over the points, L lower, by powers of two. */
 GPC_FUSED static void average(const gpc_joint_points *self, int set, size_t n,
                               const double *phi, double *out) {
   const size_t pairs = pairs_of[set];
-  float *row = self->row, sum[2 * GPC_JOINT_MANY];
+  float sum[2 * GPC_JOINT_MANY];
   factor(self, n);
   for (size_t d = 0; d < 2 * pairs; d++)
     sum[d] = 1.0f;
   for (size_t j = 0; j < n; j++) {
     float *u = self->moves + 2 * pairs * j, *v = u + pairs;
     const float middle = (float)(phi[j] * GPC_EXP_LOG2E);
-    for (size_t q = 0; q <= j; q++)
-      row[q] = (float)GPC_EXP_LOG2E * self->cov[j + self->step * q];
-    for (size_t d = 0; d < pairs; d += CHUNK)
-      move_chunk(j + 1, pairs, row, self->points[set] + d, u + d);
+    if (j % 2 == 0)
+      move_rows(self, set, j, n);
 #pragma omp simd
     for (size_t d = 0; d < pairs; d++) {
       const float move = u[d];

@@ -11,10 +11,11 @@
 #define GPC_JOINT_MANY 128
 
 typedef struct {
-  size_t k, step;      /* step: k, rounded up */
-  int *made;           /* [2] have the few points, or the many, been asked for? */
-  float *points[2];    /* [pairs x k] of each set: columns with covariance I */
-  float *moves, *row;  /* [2 pairs k], [k] */
+  size_t k, step; /* step: k, rounded up */
+  int *made;      /* [2] have the few points, or the many, been asked for? */
+  float *points
+      [2]; /* [pairs x (k + 1)] of each set: columns with covariance I, and one of 0 */
+  float *moves, *row;  /* [2 pairs k], [2 (k + 1)] */
   float *cov;          /* [step x k] */
   double *work, *side; /* to make the points with */
 } gpc_joint_points;

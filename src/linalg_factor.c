@@ -5,6 +5,7 @@
 #include "simd.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Columns j .. j + count of the factor, once the columns before have been taken off. */
 GPC_WIDE static gpc_status factor_panel(size_t n, size_t j, size_t count, double *a) {
@@ -54,15 +55,24 @@ static void take_off(size_t n, size_t j, size_t count, size_t p, size_t q, doubl
   }
 }
 
+/* Columns j .. end of a, not above the diagonal, less columns p .. j of the factor times their
+ * own rows. */
+static void take_panel_off(size_t n, size_t j, size_t end, size_t p, double *a) {
+  if (gpc_tiles_pay(n - j, end - j, j - p))
+    gpc_tiles_add(0, 1, 1, n - j, end - j, j - p, -1.0, a + j + n * p, n, a + j + n * p,
+                  n, a + j + n * j, n);
+  else
+    take_off(n, j, end - j, p, j, a);
+}
+
 gpc_status gpc_chol_large(size_t n, double *a) {
-  const size_t whole = n - n % 4;
+  const size_t whole = n - n % 4, wide = gpc_tiles_pay(n, n, PANEL) ? WIDE_PANEL : PANEL;
   for (size_t j = 0; j < whole; j += PANEL) {
-    const size_t end = j + PANEL < whole ? j + PANEL : whole;
-    if (gpc_tiles_pay(n - j, end - j, j))
-      gpc_tiles_add(0, 1, 1, n - j, end - j, j, -1.0, a + j, n, a + j, n, a + j + n * j,
-                    n);
+    const size_t end = j + PANEL < whole ? j + PANEL : whole, outer = j - j % wide;
+    if (j == outer) /* what is before a wide panel comes off it at once */
+      take_panel_off(n, j, j + wide < whole ? j + wide : whole, 0, a);
     else
-      take_off(n, j, end - j, 0, j, a);
+      take_panel_off(n, j, end, outer, a);
     for (size_t t = j; t < end; t += 4) {
       take_off(n, t, 4, j, t, a);
       const gpc_status status = factor_panel(n, t, 4, a);
@@ -98,51 +108,96 @@ GPC_WIDE static void inverse_rows(size_t n, const double *chol, size_t c, size_t
   }
 }
 
-/* Column c of L^-1. */
-GPC_WIDE static void inverse_column(size_t n, const double *chol, size_t c, double *inv) {
+/* Rows c .. end of column c of L^-1. */
+GPC_WIDE static void inverse_column(size_t n, size_t end, const double *chol, size_t c,
+                                    double *inv) {
   double *x = inv + n * c;
-  for (size_t s = c; s < n; s++) {
+  for (size_t s = c; s < end; s++) {
     const double *l = chol + n * s, y = x[s] /= l[s];
-    for (size_t i = s + 1; i < n; i++)
+    for (size_t i = s + 1; i < end; i++)
       x[i] -= l[i] * y;
   }
 }
 
-/* Rows from `low` on of columns c .. end of L^-1 less columns p .. p + count of the factor
- * times the rows there, which are done; c, end and p are multiples of 4. */
-static void take_rows_off(size_t n, const double *chol, size_t c, size_t end, size_t p,
-                          size_t count, double *inv) {
-  const size_t below = p + count;
-  if (gpc_tiles_pay(n - below, end - c, count)) {
-    gpc_tiles_add(0, 0, 0, n - below, end - c, count, -1.0, chol + below + n * p, n,
-                  inv + p + n * c, n, inv + below + n * c, n);
-    return;
-  }
-  for (size_t low = below; low < n; low += CHUNK) {
-    const size_t rows = n - low < CHUNK ? n - low : CHUNK;
+/* Rows p + count .. last of columns c .. end of L^-1 less columns p .. p + count of the factor
+ * times the rows there, which are done. */
+static void take_rows_off(size_t n, size_t last, const double *chol, size_t c, size_t end,
+                          size_t p, size_t count, double *inv) {
+  for (size_t low = p + count; low < last; low += CHUNK) {
+    const size_t rows = last - low < CHUNK ? last - low : CHUNK;
     gpc_add_block(rows, end - c, count, -1.0, chol + low + n * p, n, inv + p + n * c, 1,
                   n, inv + low + n * c, n);
   }
 }
 
-void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
-  const size_t whole = n - n % 4, wide = gpc_tiles_pay(n, n, PANEL) ? WIDE_PANEL : PANEL;
-  for (size_t i = 0; i < n * n; i++)
-    inv[i] = 0.0;
-  for (size_t i = 0; i < n; i++)
-    inv[i + n * i] = 1.0;
-  for (size_t c = 0; c < whole; c += wide) {
-    const size_t end = c + wide < whole ? c + wide : whole;
-    for (size_t p = c; p < n; p += PANEL) {
-      const size_t q = p + PANEL < n ? p + PANEL : n;
-      for (size_t t = c; t < end; t += 4)
+/* L^-1 of the rows and columns first .. end, the matrices' columns n apart. */
+static void invert_directly(size_t n, size_t first, size_t end, const double *chol,
+                            double *inv) {
+  const size_t whole = end - (end - first) % 4;
+  for (size_t c = first; c < whole; c += PANEL) {
+    const size_t last = c + PANEL < whole ? c + PANEL : whole;
+    for (size_t p = c; p < end; p += PANEL) {
+      const size_t q = p + PANEL < end ? p + PANEL : end;
+      for (size_t t = c; t < last; t += 4)
         inverse_rows(n, chol, t, p < t ? t : p, q, inv);
-      if (q < n)
-        take_rows_off(n, chol, c, end, p, PANEL, inv);
+      if (q < end)
+        take_rows_off(n, end, chol, c, last, p, PANEL, inv);
     }
   }
-  for (size_t c = whole; c < n; c++)
-    inverse_column(n, chol, c, inv);
+  for (size_t c = whole; c < end; c++)
+    inverse_column(n, end, chol, c, inv);
+}
+
+/* -C^-1 of invert_halves() times B A^-1, which stands in columns first .. half: its rows from ..
+ * from + rows. Those above still stand there. */
+static void finish_rows(size_t n, size_t first, size_t half, size_t from, size_t rows,
+                        double *inv) {
+  double some[CHUNK * WIDE_PANEL];
+  for (size_t c = first; c < half; c += WIDE_PANEL) {
+    const size_t count = half - c < WIDE_PANEL ? half - c : WIDE_PANEL;
+    for (size_t j = 0; j < count; j++) {
+      double *column = inv + from + n * (c + j);
+      memcpy(some + rows * j, column, rows * sizeof(double));
+      memset(column, 0, rows * sizeof(double));
+    }
+    gpc_tiles_add(0, 0, 0, rows, count, rows, -1.0, inv + from + n * from, n, some, rows,
+                  inv + from + n * c, n);
+    if (from > half)
+      gpc_tiles_add(0, 0, 0, rows, count, from - half, -1.0, inv + from + n * half, n,
+                    inv + half + n * c, n, inv + from + n * c, n);
+  }
+}
+
+/* L = [A 0; B C]: L^-1 = [A^-1 0; -C^-1 B A^-1, C^-1], each inverse likewise. */
+static void invert_halves(size_t n, size_t first, size_t end, const double *chol,
+                          double *inv) {
+  const size_t half = first + ((end - first) / 2 + CHUNK - 1) / CHUNK * CHUNK;
+  if (end - first <= WIDE_PANEL) {
+    invert_directly(n, first, end, chol, inv);
+    return;
+  }
+  invert_halves(n, first, half, chol, inv);
+  invert_halves(n, half, end, chol, inv);
+  for (size_t c = first; c < half; c += CHUNK) { /* B A^-1, without A^-1's zeros */
+    const size_t count = half - c < CHUNK ? half - c : CHUNK;
+    gpc_tiles_add(0, 0, 0, end - half, count, half - c, 1.0, chol + half + n * c, n,
+                  inv + c + n * c, n, inv + half + n * c, n);
+  }
+  const size_t blocks = (end - half + CHUNK - 1) / CHUNK;
+  for (size_t b = blocks; b-- > 0;) { /* from below: those above are needed yet */
+    const size_t from = half + b * CHUNK;
+    finish_rows(n, first, half, from, end - from < CHUNK ? end - from : CHUNK, inv);
+  }
+}
+
+void gpc_lower_inverse(size_t n, const double *chol, double *inv) {
+  memset(inv, 0, n * n * sizeof(double));
+  for (size_t i = 0; i < n; i++)
+    inv[i + n * i] = 1.0;
+  if (gpc_tiles_pay(n, n, PANEL))
+    invert_halves(n, 0, n, chol, inv);
+  else
+    invert_directly(n, 0, n, chol, inv);
 }
 
 /* s: rows i .. i + 4 and columns j .. j + 2 (fewer at the end) of inv'inv, by rows

@@ -74,7 +74,7 @@ GPC_FUSED static void tile_of_four(size_t m, const double *w, size_t along,
 /* y [. x rows] := W x for W with eights of results `panel` apart and terms `along`. */
 static void multiply(size_t results, size_t m, const double *w, size_t panel,
                      size_t along, size_t rows, const double *x, size_t step, double *y) {
-  const int wide = gpc_tiles_here();
+  const int wide = gpc_tiles_width() == SIDE;
   const size_t side = wide ? SIDE : FEW;
   const double *from[SIDE];
   double *to[SIDE], none[SIDE];

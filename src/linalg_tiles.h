@@ -1,15 +1,15 @@
 /* linalg_tiles.h: products of larger matrices, tile by tile from packed copies, for
- * processors with vectors of eight doubles and as many registers as a tile needs. Others are
- * better served by the loops of linalg_products.c and linalg_factor.c. */
+ * processors with fused products of vectors of four doubles, or of eight. Others are better
+ * served by the loops of linalg_products.c and linalg_factor.c. */
 #ifndef GPC_LINALG_TILES_H
 #define GPC_LINALG_TILES_H
 
 #include "gpc.h"
 
-/* Is this such a processor? */
-int gpc_tiles_here(void);
+/* How many doubles are in a vector here: 8, 4, or 0 for a processor that is none of these. */
+size_t gpc_tiles_width(void);
 
-/* And is the product large enough to be worth the copies? */
+/* Is it one, and is the product large enough to be worth the copies? */
 int gpc_tiles_pay(size_t n, size_t k, size_t m);
 
 /* c [n x k] += alpha op(a) op(b), op(a) [n x m], op(b) [m x k]; ta, tb: a and b are stored

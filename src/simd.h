@@ -18,8 +18,9 @@
 #if __GNUC__ >= 12 /* earlier ones do not know the level that has fused products */
 #define GPC_FUSED                                                                        \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-/* What is worth doing with vectors of eight only, and is called only where they are. */
+/* What is called only where there are vectors of eight, or of four and fused products. */
 #define GPC_TILES __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define GPC_TILES_NARROW __attribute__((target("arch=x86-64-v3")))
 #define GPC_HAS_TILES 1
 #else
 #define GPC_FUSED GPC_WIDE

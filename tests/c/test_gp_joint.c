@@ -851,7 +851,7 @@ static void test_step(void) {
 
 /* Factors and inverses of matrices of several panels, and of sizes that no panel divides. */
 static void test_blocks(void) {
-  const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130, 270};
+  const size_t sizes[] = {1, 3, 4, 31, 32, 33, 70, 130, 270, 391};
   for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++) {
     const size_t n = sizes[t];
     double *a = got(n * n), *l = got(n * n), *inv = got(n * n), *s = got(n * n);

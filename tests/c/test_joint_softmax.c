@@ -222,7 +222,51 @@ static void test_excluded(void) {
   }
 }
 
+/* The points one by one, in double precision: softmax(0, phi +- L x), L by Cholesky-Banachiewicz.
+ * Numbers of dimensions that are even, odd, one short of all there is room for, and all. */
+static void test_points(void) {
+  const size_t k = 26, dims[] = {2, 3, 8, 17, 25, 26};
+  for (size_t t = 0; t < 2 * sizeof dims / sizeof *dims; t++) {
+    const size_t n = dims[t / 2], pairs = t % 2 ? GPC_JOINT_MANY : GPC_JOINT_FEW;
+    const gpc_joint_points self = gpc_joint_points_get(k, &cmemory);
+    double c[26][26], l[26][26] = {{0}}, phi[26], out[26], mean[26] = {0}, off = 0.0;
+    for (size_t i = 0; i < n; i++) {
+      phi[i] = sin(3.0 * (double)i) - 0.5;
+      for (size_t j = 0; j < n; j++)
+        c[i][j] = (i == j ? 0.6 : 0.0) + 0.3 * cos((double)i - (double)j);
+    }
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double sum = c[i][j];
+        for (size_t q = 0; q < j; q++)
+          sum -= l[i][q] * l[j][q];
+        l[i][j] = i == j ? sqrt(sum) : sum / l[j][j];
+      }
+    memset(self.cov, 0, self.step * k * sizeof(float));
+    for (size_t j = 0; j < n; j++)
+      for (size_t i = j; i < n; i++)
+        self.cov[i + self.step * j] = (float)c[i][j];
+    gpc_joint_points_average(&self, t % 2, n, phi, out);
+    for (size_t d = 0; d < 2 * pairs; d++) {
+      double e[26], sum = 1.0;
+      for (size_t i = 0; i < n; i++) {
+        double f = 0.0;
+        for (size_t q = 0; q <= i; q++)
+          f += l[i][q] * (double)self.points[t % 2][d % pairs + pairs * q];
+        sum += e[i] = exp(phi[i] + (d < pairs ? f : -f));
+      }
+      for (size_t i = 0; i < n; i++)
+        mean[i] += e[i] / sum / (double)(2 * pairs);
+    }
+    for (size_t i = 0; i < n; i++)
+      off = fmax(off, fabs(out[i] - mean[i]));
+    CHECK(off < 2e-6);
+    cmemory_end();
+  }
+}
+
 int main(void) {
+  test_points();
   test_excluded();
   test_roads();
   test_rare();

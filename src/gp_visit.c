@@ -130,6 +130,22 @@ gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
   return status == GPC_OK && !isfinite(v->elbo) ? GPC_NOT_FINITE : status;
 }
 
+void gpc_visit_give(const gpc_memory *memory, gpc_visit *v) {
+  gpc_params_give(memory, &v->at);
+  gpc_buffer_drop(memory, &v->stats_room);
+  gpc_buffer_drop(memory, &v->w_room);
+  for (int i = 0; i < 3; i++)
+    gpc_buffer_drop(memory, &v->rooms[i]);
+}
+
+void gpc_visitor_give(gpc_visitor *visitor) {
+  gpc_buffer_drop(visitor->memory, &visitor->pass);
+  for (int i = 0; i < 6; i++)
+    gpc_buffer_drop(visitor->memory, &visitor->features[i]);
+  for (int i = 0; i < 3; i++)
+    gpc_buffer_drop(visitor->memory, &visitor->small[i]);
+}
+
 gpc_status gpc_visit_psi(gpc_visitor *visitor, const gpc_visit *v, size_t n,
                          const double *z, double *psi) {
   const size_t m = v->at.m;

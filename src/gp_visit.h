@@ -38,6 +38,11 @@ typedef struct {
  * (there is none yet). Sets everything else of v. */
 gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v);
 
+/* Give back what a visit left, its parameters included, or what visits share (and get again
+ * when they need it). */
+void gpc_visit_give(const gpc_memory *memory, gpc_visit *v);
+void gpc_visitor_give(gpc_visitor *visitor);
+
 /* psi [n] at other places z [n]. GPC_NOT_PD if the covariance is not. */
 gpc_status gpc_visit_psi(gpc_visitor *visitor, const gpc_visit *v, size_t n,
                          const double *z, double *psi);

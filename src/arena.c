@@ -6,7 +6,10 @@
 #include <stdint.h>
 
 #define UNIT 64     /* bytes: blocks are multiples, heads included, as caches like them */
-#define LEAST 32768 /* bytes of a piece */
+#define LEAST 65536 /* bytes of a piece */
+/* times an array: a longer block is left for longer arrays, since a small one that stays
+ * would take from them all that lies about it */
+#define LARGE 8
 #define LEAST_REST 4 /* units: shorter rests stay with their block */
 
 typedef struct block {
@@ -33,11 +36,14 @@ static void join(block *b) {
 }
 
 static block *smallest(gpc_arena *arena, size_t units) {
+  const size_t most =
+      LARGE * (units > LEAST / UNIT / LARGE ? units : LEAST / UNIT / LARGE);
   block *best = NULL;
   for (gpc_arena_piece *piece = arena->last; piece; piece = piece->before)
     for (block *b = piece->first; b; b = b->next) {
       join(b);
-      if (b->number == 0 && b->units >= units && (!best || b->units < best->units))
+      if (b->number == 0 && b->units >= units && b->units <= most &&
+          (!best || b->units < best->units))
         best = b;
     }
   return best;

@@ -196,6 +196,14 @@ static int try_step(gpc_effects_fitting *f, int step, int forced, double promise
   return 0;
 }
 
+#define PER_PAIR 6.5 /* doubles of the steps to a pair of effects, with many of them */
+
+size_t gpc_effects_room(size_t k, const int wanted[GPC_BLOCKS]) {
+  const gpc_features f = gpc_features_make(k, wanted, 1.0, 1.0, 0.0, 1.0);
+  const double e = (double)(k * f.r);
+  return (size_t)(PER_PAIR * e * e);
+}
+
 gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
                            const gpc_gp_range *range,
                            const gpc_effects_settings *settings,

@@ -315,11 +315,7 @@ static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
  * hyperparameters. */
 static gpc_status finish(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
-  gpc_sample sample =
-      gpc_sample_get(f->memory, gpc_sample_size(f->data->n, f->data->k), f->data->k);
-  gpc_sample_gather(&f->now.data, gpc_mean_of_logs(s->mean), &sample);
-  gpc_fitting_describe(f, o, &sample);
-  gpc_sample_give(f->memory, &sample);
+  gpc_fitting_describe(f, o);
   if (s->freeze) {
     const gpc_status frozen = freeze(f, o);
     if (frozen != GPC_OK)
@@ -352,9 +348,28 @@ static gpc_status begin_fit(gpc_fitting *f, laid_line **line) {
   gpc_start_seen(f);
   gpc_start_limit_slope(f);
   gpc_start_guess(f, &sample, 0.0);
-  gpc_sample_give(f->memory, &sample); /* gathered again to be described */
+  gpc_sample_give(f->memory, &sample);
   gpc_start_inducing(f, f->at.m, f->at.inducing);
   return GPC_OK;
+}
+
+/* The largest stage comes last, or after that of the process at least. What it is to have is
+ * asked for first, and given back: so the stages before live in its room (arena.h), and
+ * not beside it. */
+static void make_room(const gpc_fitting *f) {
+  const gpc_fit_settings *s = f->settings;
+  const size_t n = f->data->n, k = f->data->k;
+  double *one = NULL, *other = NULL;
+  if (s->many && s->effects[GPC_OFFSET]) {
+    const size_t room = gpc_offsets_room(n, k, s->least_score);
+    one = room ? gpc_get_doubles(f->memory, room) : NULL;
+    other = room ? gpc_get_doubles(f->memory, room) : NULL;
+  } else if (joins_effects(f)) {
+    one = gpc_get_doubles(f->memory, gpc_effects_room(k, s->effects));
+    other = gpc_get_doubles(f->memory, n * k);
+  }
+  gpc_give(f->memory, one);
+  gpc_give(f->memory, other);
 }
 
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
@@ -374,6 +389,7 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                        gpc_params_get(memory, settings->m ? settings->m : FIRST_INDUCING),
                    .guess = NAN};
   f.now.shift = settings->centre ? gpc_get_doubles(memory, data->n) : NULL;
+  make_room(&f);
   gpc_status status = begin_fit(&f, &line);
   result->range = f.now.range;
   result->farthest = f.now.farthest;

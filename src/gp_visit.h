@@ -10,9 +10,9 @@
 typedef struct {
   gpc_params at; /* S is that of eq. (14) once the visit is made */
   gpc_nodes *nodes;
-  double elbo;  /* eq. (17) */
-  double value; /* its part without the log-likelihood */
-  gpc_gp_stats stats;
+  double elbo;            /* eq. (17) */
+  double value;           /* its part without the log-likelihood */
+  gpc_gp_stats stats;     /* but q, which `curvature` is made of */
   double *psi, *b, *mass; /* [g]; b is eq. (18), with the S that was used in the pass */
   double *curvature;      /* [g x g] */
   gpc_buffer stats_room, rooms[3], w_room;
@@ -31,7 +31,7 @@ typedef struct {
   const gpc_site *site; /* or NULL; its knots are the last nodes */
   int slope_free;
   double slope_low, slope_high;
-  gpc_buffer pass, features[6], small[3];
+  gpc_buffer pass, sums, features[6], small[3];
 } gpc_visitor;
 
 /* One pass at v->at on v->nodes. With `plain` the uncertainty is left out of the gradient

@@ -41,12 +41,12 @@ static void test_stages(void) {
   const size_t taken = arena.taken;
   CHECK(taken >= 800080 && taken < 900000);
   for (int stage = 0; stage < 3; stage++) {
-    double *part[9];
+    double *part[7];
     gpc_give(&memory, large);
-    for (int i = 0; i < 9; i++)
-      part[i] = gpc_get_doubles(&memory, 11000);
-    for (int i = 0; i < 9; i++)
-      gpc_give(&memory, part[(4 * i) % 9]);
+    for (int i = 0; i < 7; i++)
+      part[i] = gpc_get_doubles(&memory, 14000);
+    for (int i = 0; i < 7; i++)
+      gpc_give(&memory, part[(4 * i) % 7]);
     large = gpc_get_doubles(&memory, 100000);
     CHECK(arena.taken == taken);
   }

@@ -178,7 +178,8 @@ gp_probs <- function(object, at, approx, n_draws = 100L, independent = FALSE, th
   probs <- .Call(C_gp_predict, object, at, how, threads)
   # in place, since nobody else has them
   if (has_wide(object)) return(.Call(C_wide_apply, probs, at, unpack_wide(object$offsets), approx == "delta", threads))
-  gp_shift(object, probs)
+  if (is.null(object$offsets)) return(probs)
+  .Call(C_offsets_apply, probs, matrix(unname(object$offsets$mean)), nrow(probs))
 }
 
 # a of eq. (38a): of N rows none was outside of the model; the next may be. Chosen on splits 6 to 10 of 13 classifier outputs with 200 rows,

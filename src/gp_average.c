@@ -199,4 +199,7 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
   gpc_ends(best->nodes->g, best->nodes->g - (site ? site->p : 0), best->nodes->z,
            best->stats.spread, &mixture->low, &mixture->high);
   f->result->averaged = 1;
+  for (int i = 0; i < GPC_MIXTURE_SLOTS; i++)
+    gpc_visit_give(f->memory, &t.slot[i]);
+  gpc_give(f->memory, t.work);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What is reported beside the fit. */
-void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) {
+void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o) {
   gpc_fit_result *result = f->result;
   const gpc_fit_settings *s = f->settings;
   const int logs = gpc_mean_of_logs(s->mean);
@@ -48,9 +48,9 @@ void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample) 
   }
   gpc_mono_mass(&o->here, logs, result->ends[0], result->ends[1], GPC_MASS_BINS,
                 result->mass);
-  result->sample_rows = sample->rows;
+  result->sample_rows = gpc_sample_size(f->data->n, f->data->k);
   result->truth = gpc_get_doubles(f->memory, s->bins + 2);
   result->other = gpc_get_doubles(f->memory, s->bins + 2);
-  gpc_seen_count(&f->now.data, logs, sample, result->ends[0], result->ends[1], s->bins,
-                 result->truth, result->other);
+  gpc_seen_count(&f->now.data, logs, result->sample_rows, result->ends[0],
+                 result->ends[1], s->bins, result->truth, result->other);
 }

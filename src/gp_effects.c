@@ -87,6 +87,7 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
                                .tol = f->settings->tol,
                                .poll = f->settings->poll,
                                .poll_data = f->settings->poll_data};
+  gpc_joint_stepper_lend(f->stepper, &f->next);
   const gpc_status status = gpc_joint_step_make(&step, f->stepper, &value);
   if (status != GPC_OK)
     return status;
@@ -168,9 +169,13 @@ static int try_step(gpc_effects_fitting *f, int step, int forced, double promise
   result->passes++;
   f->stale = 1;
   if (forced && fabs(promise) < LITTLE && fabs(gain - promise) < FORETOLD) {
-    f->here = f->there; /* there is no more to be had */
+    const gpc_joint_point point = f->here; /* there is no more to be had */
+    const gpc_joint_pass pass = f->pass;
+    f->here = f->there;
+    f->there = point;
     f->stale = 0;
     f->pass = f->next;
+    f->next = pass;
     result->converged = 1;
     return 1;
   }
@@ -189,6 +194,14 @@ static int try_step(gpc_effects_fitting *f, int step, int forced, double promise
     return 1;
   refuse(f);
   return 0;
+}
+
+#define PER_PAIR 6.5 /* doubles of the steps to a pair of effects, with many of them */
+
+size_t gpc_effects_room(size_t k, const int wanted[GPC_BLOCKS]) {
+  const gpc_features f = gpc_features_make(k, wanted, 1.0, 1.0, 0.0, 1.0);
+  const double e = (double)(k * f.r);
+  return (size_t)(PER_PAIR * e * e);
 }
 
 gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,

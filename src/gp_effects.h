@@ -42,6 +42,10 @@ typedef struct {
   gpc_joint_site site; /* with `freeze`, whether the effects are kept or not */
 } gpc_effects_result;
 
+/* About as many doubles as the steps of a fit have in work beside the softmaxes [n x k]: three
+ * passes, S, and what a pass needs of pairs of classes and features. */
+size_t gpc_effects_room(size_t k, const int wanted[GPC_BLOCKS]);
+
 /* From a visit at the optimum of the process alone. Memory of the result comes from the
  * visitor's. */
 gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,

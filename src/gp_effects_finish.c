@@ -3,7 +3,6 @@
 #include "class_powers.h"
 #include "class_skew.h"
 #include "gp_effects_fitting.h"
-#include "gp_stream.h"
 #include "linalg.h"
 
 #include <math.h>
@@ -28,17 +27,15 @@ static double likely(const gpc_effects_fitting *f, const gpc_effects_result *res
 /* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
 static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
   const gpc_effects_settings *s = f->settings;
-  const gpc_joint_average_settings how = {
-      .s2_free = s->s2_free,
-      .l_free = s->l_free,
-      .width = s->width,
-      .l_low = s->l_low,
-      .l_high = s->l_high,
-      .slope = s->slope,
-      .likely = likely(f, result),
-      .room = {f->next.hee, f->other.hee, f->there.cov},
-      .poll = s->poll,
-      .poll_data = s->poll_data};
+  const gpc_joint_average_settings how = {.s2_free = s->s2_free,
+                                          .l_free = s->l_free,
+                                          .width = s->width,
+                                          .l_low = s->l_low,
+                                          .l_high = s->l_high,
+                                          .slope = s->slope,
+                                          .likely = likely(f, result),
+                                          .poll = s->poll,
+                                          .poll_data = s->poll_data};
   if (!s->integrate || (!s->s2_free && !s->l_free) || f->joint.e > MOST_AVERAGED)
     return;
   gpc_joint fine = f->joint;
@@ -58,6 +55,7 @@ static gpc_status joint_covariance(gpc_effects_fitting *f, gpc_effects_result *r
   const gpc_joint *joint = &f->joint;
   const size_t size = result->m + result->slopes + joint->e;
   result->cov = gpc_get_doubles(joint->memory, size * size);
+  gpc_joint_stepper_lend(f->stepper, &f->next);
   return gpc_joint_stepper_covariance(f->stepper, joint, &f->pass, &f->here,
                                       f->settings->slope, f->there.cov, result->cov);
 }
@@ -66,7 +64,7 @@ static gpc_status joint_covariance(gpc_effects_fitting *f, gpc_effects_result *r
 static gpc_status freeze(gpc_effects_fitting *f, const gpc_site *process,
                          const gpc_gp_range *range, gpc_effects_result *result) {
   double z[GPC_SITE_MOST];
-  if (!f->settings->freeze || f->joint.e > GPC_SITE_EFFECTS)
+  if (!gpc_effects_freezes(f))
     return GPC_OK;
   const size_t p = gpc_site_knots(process, range, z);
   if (f->stale) { /* the softmaxes are those of another point */
@@ -85,8 +83,7 @@ static void set_worth(gpc_effects_fitting *f, gpc_effects_result *result) {
   const gpc_features *features = &f->joint.features;
   const size_t e = f->joint.e, before = result->m + result->slopes, size = before + e;
   double *chol = f->there.cov; /* nobody needs it any more */
-  double *mean =
-      gpc_get_doubles(f->joint.memory, e); /* there and here may be one point */
+  double *mean = gpc_get_doubles(f->joint.memory, e);
   size_t *at = gpc_get_sizes(f->joint.memory, e);
   for (int b = 0; b < GPC_BLOCKS; b++) {
     size_t n = 0;
@@ -111,6 +108,30 @@ static void set_worth(gpc_effects_fitting *f, gpc_effects_result *result) {
   }
 }
 
+/* Passes to average with, which were for steps. */
+static void give_steps(gpc_effects_fitting *f) {
+  const gpc_memory *memory = f->joint.memory;
+  gpc_joint_pass_give(&f->joint, &f->other);
+  gpc_give(memory, f->mixed.hcc); /* the rest of it is that of `pass` */
+  gpc_give(memory, f->mixed.hce);
+  gpc_give(memory, f->mixed.hee);
+  gpc_joint_give(&f->joint);
+}
+
+/* And all else but the point itself and the softmaxes. */
+static void give_rest(gpc_effects_fitting *f) {
+  const gpc_memory *memory = f->joint.memory;
+  gpc_joint_stepper_give(&f->joint, f->stepper);
+  gpc_joint_pass_give(&f->joint, &f->pass);
+  gpc_joint_pass_give(&f->joint, &f->next);
+  gpc_params_give(memory, &f->there.at);
+  gpc_give(memory, f->there.effect);
+  gpc_give(memory, f->there.cov);
+  if (f->here.cov != f->there.cov)
+    gpc_give(memory, f->here.cov);
+  f->here.cov = f->there.cov = NULL;
+}
+
 /* From parameters to coefficients of the features, which is what predictions know. */
 static void collapse(const gpc_features *features, size_t size, double *effect,
                      double *cov) {
@@ -132,13 +153,19 @@ gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor
   result->kept = f->here.has_effects;
   result->m = f->joint.m;
   result->slopes = f->joint.slope_free ? 1 : 0;
-  if (!result->kept)
+  give_steps(f);
+  if (!result->kept) {
+    give_rest(f);
+    gpc_give(f->joint.memory, f->pass.pi);
     return GPC_OK;
+  }
   const gpc_status status = joint_covariance(f, result);
   if (status != GPC_OK)
     return status;
   set_worth(f, result);
+  give_rest(f);
   average(f, result);
+  gpc_give(f->joint.memory, f->pass.pi);
   const size_t size = result->m + result->slopes + f->joint.e;
   collapse(features, size, result->effect, result->cov);
   if (result->averaged) /* which may have knots of its own */

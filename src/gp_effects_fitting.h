@@ -6,6 +6,7 @@
 
 #include "gp_effects.h"
 #include "gp_joint_step.h"
+#include "gp_stream.h"
 
 #define GPC_EFFECTS_FEWEST_PER_L                                                         \
   3.5 /* nodes to a lengthscale: 12 of them interpolate to 2e-7; none shorter is looked at */
@@ -26,6 +27,11 @@ typedef struct {
   gpc_joint_pass other; /* the pass to average with */
   gpc_joint_pass mixed; /* `pass` with the average of both */
 } gpc_effects_fitting;
+
+/* Are the rows to be frozen, for later ones? */
+static inline int gpc_effects_freezes(const gpc_effects_fitting *f) {
+  return f->settings->freeze && f->joint.e <= GPC_SITE_EFFECTS;
+}
 
 /* f, which has its settings and ruler, at the shared fit with effects that are known to be
  * 0, or at temperature scaling where that is the better place; and the first pass, or

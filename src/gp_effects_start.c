@@ -91,10 +91,14 @@ static void begin(const gpc_visit *from, gpc_effects_fitting *f) {
   const size_t m = joint->m, dim = gpc_joint_dim(joint);
   const gpc_memory *memory = joint->memory;
   gpc_joint_point_get(joint, &f->here);
-  gpc_joint_point_get(joint, &f->there);
-  gpc_joint_pass_get(joint, NULL, &f->pass);
-  gpc_joint_pass_get(joint, NULL, &f->next);
-  gpc_joint_pass_get(joint, NULL, &f->other);
+  gpc_joint_mode_get(joint, &f->there);
+  f->there.at_mode = 0;
+  /* S of a point that was left is looked at only to freeze its rows */
+  f->there.cov =
+      gpc_effects_freezes(f) ? gpc_get_doubles(memory, joint->q * joint->q) : f->here.cov;
+  gpc_joint_pass_get(joint, &f->pass);
+  gpc_joint_pass_get(joint, &f->next);
+  gpc_joint_pass_get(joint, &f->other);
   f->pass.pi = f->next.pi = gpc_get_doubles(memory, joint->data->n * joint->data->k);
   first_softmax(joint->data, from->at.slope, f->pass.pi);
   gpc_params_copy(&from->at, &f->here.at);
@@ -106,7 +110,7 @@ static void begin(const gpc_visit *from, gpc_effects_fitting *f) {
   if (joint->tau_free[GPC_SKEW])
     f->here.tau[GPC_SKEW] *= f->here.tau[GPC_MATRIX];
   gpc_joint_point_copy(joint, &f->here, &f->there);
-  f->stepper = gpc_joint_stepper_get(joint);
+  f->stepper = gpc_joint_stepper_get(joint, &f->next);
   f->h = gpc_get_doubles(memory, dim);
   f->low = gpc_get_doubles(memory, dim);
   f->high = gpc_get_doubles(memory, dim);
@@ -151,6 +155,8 @@ static gpc_status first_pass(const gpc_visit *from, gpc_effects_fitting *f, int 
     f->next = pass;
     status = again;
   }
+  if (f->next.pi != f->pass.pi)
+    gpc_give(joint->memory, f->next.pi);
   f->next.pi = f->pass.pi; /* passes share it */
   return status;
 }

@@ -3,8 +3,11 @@
  *   for every floor, if there is a choice:  prepare, begin, optimise roughly
  *   for the best floor:                     optimise, with more inducing inputs
  *                                           while the lengthscale asks for them
- *   describe the result
- */
+ *   effects of few classes
+ *   describe the result, average over the hyperparameters
+ *   effects of many classes
+ *
+ * Each stage gives back what the next does not read (memory.h). */
 #include "gp_fitting.h"
 
 #include <math.h>
@@ -33,6 +36,7 @@ static void double_inducing(gpc_fitting *f) {
     f->warm = 0;
     more.slope = f->guess;
   }
+  gpc_params_give(f->memory, &f->at);
   f->at = more;
 }
 
@@ -102,6 +106,13 @@ static void begin_optimiser(gpc_fitting *f, gpc_visitor *visitor, gpc_optimiser 
   o->watch = f->progress;
 }
 
+/* What visits left of a line is given back. */
+static void give_line(laid_line *line) {
+  gpc_visitor_give(&line->visitor);
+  gpc_ruler_keep(&line->ruler, 0);
+  gpc_ruler_give_rows(&line->ruler);
+}
+
 /* Floors ----------------------------------------------------------------------------- */
 
 /* What has been found of the floors tried so far. */
@@ -168,6 +179,12 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample, laid_line **l
     f->result->passes_floor += o.progress.passes;
     if (better) {
       double *shift = best.now.shift;
+      if (keep) {
+        gpc_optimiser_give(&o);
+        gpc_visit_give(f->memory, &o.here);
+      }
+      if (best.line)
+        give_line(best.line);
       best.line = keep ? own : NULL;
       best.value = o.here.elbo + prior;
       best.passes = o.progress.passes;
@@ -294,13 +311,35 @@ static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
   return gpc_site_freeze(o->visitor, &o->here, p, z, psi, b, v, w);
 }
 
-/* The data prepared, with the best floor, and where the fit begins; *line may be laid. */
-static gpc_status begin_fit(gpc_fitting *f, gpc_sample *sample, laid_line **line) {
+/* What is reported, and the posterior of the process for later rows and on average over its
+ * hyperparameters. */
+static gpc_status finish(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
+  gpc_fitting_describe(f, o);
+  if (s->freeze) {
+    const gpc_status frozen = freeze(f, o);
+    if (frozen != GPC_OK)
+      return frozen;
+  }
+  if (s->integrate && !f->result->effects.kept) {
+    gpc_ruler_keep(o->visitor->ruler, 1);
+    gpc_fitting_average(f, o);
+    gpc_ruler_keep(o->visitor->ruler, 0);
+  }
+  gpc_visitor_give(o->visitor);
+  return GPC_OK;
+}
+
+/* The data prepared, with the best floor, and where the fit begins; *line may be laid. */
+static gpc_status begin_fit(gpc_fitting *f, laid_line **line) {
+  const gpc_fit_settings *s = f->settings;
+  gpc_sample sample =
+      gpc_sample_get(f->memory, gpc_sample_size(f->data->n, f->data->k), f->data->k);
   if (s->floors > 1) {
-    const gpc_status status = choose_floor(f, sample, line);
+    const gpc_status status = choose_floor(f, &sample, line);
     if (status == GPC_OK) /* the last sample was that of another floor */
-      gpc_start_guess(f, sample, gpc_start_slope_free(f) ? f->at.slope : 1.0);
+      gpc_start_guess(f, &sample, gpc_start_slope_free(f) ? f->at.slope : 1.0);
+    gpc_sample_give(f->memory, &sample);
     return status;
   }
   const gpc_status status = gpc_gp_prepare(f->data, s->floor[0], f->memory, &f->now);
@@ -308,9 +347,29 @@ static gpc_status begin_fit(gpc_fitting *f, gpc_sample *sample, laid_line **line
     return status;
   gpc_start_seen(f);
   gpc_start_limit_slope(f);
-  gpc_start_guess(f, sample, 0.0);
+  gpc_start_guess(f, &sample, 0.0);
+  gpc_sample_give(f->memory, &sample);
   gpc_start_inducing(f, f->at.m, f->at.inducing);
   return GPC_OK;
+}
+
+/* The largest stage comes last, or after that of the process at least. What it is to have is
+ * asked for first, and given back: so the stages before live in its room (arena.h), and
+ * not beside it. */
+static void make_room(const gpc_fitting *f) {
+  const gpc_fit_settings *s = f->settings;
+  const size_t n = f->data->n, k = f->data->k;
+  double *one = NULL, *other = NULL;
+  if (s->many && s->effects[GPC_OFFSET]) {
+    const size_t room = gpc_offsets_room(n, k, s->least_score);
+    one = room ? gpc_get_doubles(f->memory, room) : NULL;
+    other = room ? gpc_get_doubles(f->memory, room) : NULL;
+  } else if (joins_effects(f)) {
+    one = gpc_get_doubles(f->memory, gpc_effects_room(k, s->effects));
+    other = gpc_get_doubles(f->memory, n * k);
+  }
+  gpc_give(f->memory, one);
+  gpc_give(f->memory, other);
 }
 
 gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
@@ -330,8 +389,8 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
                        gpc_params_get(memory, settings->m ? settings->m : FIRST_INDUCING),
                    .guess = NAN};
   f.now.shift = settings->centre ? gpc_get_doubles(memory, data->n) : NULL;
-  gpc_sample sample = gpc_sample_get(memory, gpc_sample_size(data->n, data->k), data->k);
-  gpc_status status = begin_fit(&f, &sample, &line);
+  make_room(&f);
+  gpc_status status = begin_fit(&f, &line);
   result->range = f.now.range;
   result->farthest = f.now.farthest;
   if (status != GPC_OK)
@@ -344,16 +403,17 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
   status = optimise(&f, 0, -INFINITY, &optimiser);
   if (status != GPC_OK && status != GPC_NOT_CONVERGED)
     return status;
-  const gpc_status effects = add_effects(&f, &optimiser);
-  if (effects != GPC_OK)
-    return effects;
-  gpc_fitting_describe(&f, &optimiser, &sample);
-  if (settings->freeze) {
-    const gpc_status frozen = freeze(&f, &optimiser);
-    if (frozen != GPC_OK)
-      return frozen;
+  gpc_optimiser_give(&optimiser);
+  gpc_ruler_keep(&line->ruler, 0);
+  gpc_status rest = GPC_OK;
+  if (!settings->many)
+    rest = add_effects(&f, &optimiser);
+  if (rest == GPC_OK)
+    rest = finish(&f, &optimiser);
+  /* effects of many classes leave the process as it was, and have many numbers to keep */
+  if (rest == GPC_OK && settings->many) {
+    gpc_ruler_give_rows(&line->ruler);
+    rest = add_effects(&f, &optimiser);
   }
-  if (settings->integrate && !result->effects.kept)
-    gpc_fitting_average(&f, &optimiser);
-  return status;
+  return rest == GPC_OK ? status : rest;
 }

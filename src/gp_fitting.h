@@ -67,6 +67,6 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o);
 /* What to report: gp_describe.c ------------------------------------------------------ */
 
 /* Fills f->result but for the effects of the classes. */
-void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o, gpc_sample *sample);
+void gpc_fitting_describe(gpc_fitting *f, gpc_optimiser *o);
 
 #endif

@@ -28,7 +28,7 @@ void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
   gpc_params_copy(&from->at, &to->at);
   memcpy(to->tau, from->tau, sizeof to->tau);
   memcpy(to->effect, from->effect, joint->e * sizeof(double));
-  if (from->cov && to->cov)
+  if (from->cov && to->cov && from->cov != to->cov)
     memcpy(to->cov, from->cov, joint->q * joint->q * sizeof(double));
   to->has_effects = from->has_effects;
   to->at_mode = from->at_mode;
@@ -38,7 +38,7 @@ void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
   to->hyperprior = from->hyperprior;
 }
 
-void gpc_joint_pass_get(const gpc_joint *joint, double *hee, gpc_joint_pass *pass) {
+void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass) {
   const size_t g = joint->nodes->g, e = joint->e;
   const gpc_memory *memory = joint->memory;
   memset(pass, 0, sizeof *pass);
@@ -47,8 +47,20 @@ void gpc_joint_pass_get(const gpc_joint *joint, double *hee, gpc_joint_pass *pas
   pass->ge = gpc_get_doubles(memory, e);
   pass->hcc = gpc_get_doubles(memory, g * g);
   pass->hce = gpc_get_doubles(memory, g * e);
-  pass->hee = hee ? hee : gpc_get_doubles(memory, e * e);
+  pass->hee = gpc_get_doubles(memory, e * e);
   pass->spread = gpc_get_doubles(memory, g);
+}
+
+void gpc_joint_pass_give(const gpc_joint *joint, gpc_joint_pass *pass) {
+  double *all[] = {pass->psi, pass->gc,  pass->ge,    pass->hcc,
+                   pass->hce, pass->hee, pass->spread};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    gpc_give(joint->memory, all[i]);
+}
+
+void gpc_joint_give(gpc_joint *joint) {
+  for (size_t i = 0; i < sizeof joint->rooms / sizeof joint->rooms[0]; i++)
+    gpc_buffer_drop(joint->memory, &joint->rooms[i]);
 }
 
 double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *gradient) {
@@ -164,7 +176,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
   } else {
     gpc_gemm_large(1, 1, m, g, m, 1.0, chol, a, 0.0, au);
   }
-  gpc_joint_block_begin(joint, point, chol, au, rho, &t);
+  gpc_joint_block_begin(joint, point, chol, au, rho, pass->hee, &t);
   pass->fit = 0.0;
   memset(pass->gc, 0, g * sizeof(double));
   memset(pass->ge, 0, e * sizeof(double));

@@ -66,8 +66,13 @@ void gpc_joint_mode_get(const gpc_joint *joint,
                         gpc_joint_point *point); /* without room for S: at_mode */
 void gpc_joint_point_copy(const gpc_joint *joint, const gpc_joint_point *from,
                           gpc_joint_point *to);
-/* hee: room for pass->hee, or NULL. */
-void gpc_joint_pass_get(const gpc_joint *joint, double *hee, gpc_joint_pass *pass);
+void gpc_joint_pass_get(const gpc_joint *joint, gpc_joint_pass *pass);
+
+/* Give back all that they have room for, but for pi. */
+void gpc_joint_pass_give(const gpc_joint *joint, gpc_joint_pass *pass);
+
+/* Give back the rooms of passes, which get them again. */
+void gpc_joint_give(gpc_joint *joint);
 
 /* KL of the point's posterior and the log hyperprior. GPC_NOT_PD if S is not. */
 gpc_status gpc_joint_divergence(gpc_joint *joint, gpc_joint_point *point);

@@ -28,9 +28,10 @@ typedef struct {
   gpc_joint_reduced reduced[GPC_MIXTURE_SLOTS];
   int there[GPC_MIXTURE_SLOTS]; /* room has been got */
   gpc_joint_reduced_room room;
-  double *pi, *work; /* [e x e] */
-  double *before;    /* [m + e + 1] where the last step began */
-  double log_sd;     /* of the slope, at the last point */
+  double *pi;
+  double *work;   /* [e x e]: room of a covariance that has yet to be made */
+  double *before; /* [m + e + 1] where the last step began */
+  double log_sd;  /* of the slope, at the last point */
   int *passes;
 } looking;
 
@@ -38,10 +39,24 @@ static void get_slot(looking *t, int i) {
   if (t->there[i])
     return;
   gpc_joint_mode_get(t->joint, &t->at[i]);
-  gpc_joint_pass_get(t->joint, i == 0 ? t->settings->room[0] : NULL, &t->pass[i]);
-  gpc_joint_reduced_get(t->joint, i == 0 ? t->settings->room[1] : NULL, &t->reduced[i]);
+  gpc_joint_pass_get(t->joint, &t->pass[i]);
+  gpc_joint_reduced_get(t->joint, NULL, &t->reduced[i]);
   t->pass[i].pi = t->pi;
   t->there[i] = 1;
+}
+
+/* All that was got to look is given back. */
+static void give_rooms(looking *t) {
+  const gpc_memory *memory = t->joint->memory;
+  for (int i = 0; i < GPC_MIXTURE_SLOTS; i++)
+    if (t->there[i]) {
+      gpc_joint_pass_give(t->joint, &t->pass[i]);
+      gpc_give(memory, t->reduced[i].p);
+      gpc_give(memory, t->reduced[i].f);
+      gpc_give(memory, t->reduced[i].g);
+    }
+  gpc_joint_reduced_room_give(t->joint, &t->room);
+  gpc_joint_give(t->joint);
 }
 
 /* The best m, e and slope for the hyperparameters of t->point by the pass in slot i, and
@@ -125,6 +140,7 @@ static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double lea
   double evidence = 0.0;
   gpc_params_copy(&t->at[from].at, &t->point.at);
   t->point.at.hyper = hyper;
+  t->work = out->cov;
   gpc_status status = solve(t, from, &evidence);
   if (status == GPC_OK && to >= 0 && evidence + t->log_sd >= least && !near(t, from)) {
     *passed = 1;
@@ -231,7 +247,8 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
     gpc_joint_point_copy(joint, best, &t.point);
   }
   const size_t m = t.joint->m;
-  t.work = settings->room[2];
+  *mixture = gpc_posterior_get(joint->memory, m, joint->slope_free ? 1 : 0, joint->e);
+  t.work = mixture->cov;
   t.before = gpc_get_doubles(joint->memory, t.joint->q + 1);
   gpc_joint_reduced_room_get(t.joint, &t.room);
   t.point.at_mode = 1;
@@ -245,9 +262,10 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   temper(&t);
   if (status == GPC_OK)
     status = climb(&t, 0, &evidence);
-  if (status != GPC_OK)
+  if (status != GPC_OK) {
+    give_rooms(&t);
     return status;
-  *mixture = gpc_posterior_get(joint->memory, m, joint->slope_free ? 1 : 0, joint->e);
+  }
   memcpy(mixture->at.inducing, t.point.at.inducing, m * sizeof(double));
   status = gpc_mixture_make(&looker, &how, mixture, &points);
   if (joint->slope_free)
@@ -256,5 +274,6 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
   const size_t g = t.joint->nodes->g;
   gpc_ends(g, g - (joint->site ? joint->site->p : 0), t.joint->nodes->z, t.pass[0].spread,
            &mixture->low, &mixture->high);
+  give_rooms(&t);
   return status;
 }

@@ -9,9 +9,8 @@
 typedef struct {
   int s2_free, l_free;
   double width, l_low, l_high;
-  double slope;    /* of temperature scaling: standard deviation of the slope's prior */
-  double likely;   /* probability that there are effects, eq. (45a) */
-  double *room[3]; /* [e x e] each, overwritten */
+  double slope;  /* of temperature scaling: standard deviation of the slope's prior */
+  double likely; /* probability that there are effects, eq. (45a) */
   gpc_poll poll;
   void *poll_data;
 } gpc_joint_average_settings;

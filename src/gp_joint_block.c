@@ -19,18 +19,19 @@ static double *room(gpc_joint *joint, int which, size_t n) {
   return gpc_buffer_need(joint->memory, &joint->rooms[which], n);
 }
 
-static void get_room(gpc_joint *joint, gpc_joint_block *t) {
+/* at_mode: nothing is uncertain, and what is for covariances stays away. */
+static void get_room(gpc_joint *joint, int at_mode, gpc_joint_block *t) {
   const size_t k = joint->data->k, r = joint->features.r, m = joint->m, e = joint->e;
   const size_t g = joint->nodes->g, packed = triangle(r), pairs = triangle(k);
-  t->cross = room(joint, 1, r * m * k);
-  t->pairs = room(joint, 2, packed * (pairs + k));
-  t->own = t->pairs + packed * pairs;
+  t->cross = at_mode ? NULL : room(joint, 1, r * m * k);
+  t->pairs = at_mode ? NULL : room(joint, 2, packed * (pairs + k));
+  t->own = at_mode ? NULL : t->pairs + packed * pairs;
   t->x = room(joint, 4, ROWS * (r + gpc_joint_long(r) + k));
   t->wide = t->x + ROWS * r;
   t->share = t->wide + ROWS * gpc_joint_long(r);
   t->packed = room(joint, 5, ROWS * packed);
-  t->cee = room(joint, 6, ROWS * pairs);
-  t->smx = room(joint, 7, ROWS * m * k);
+  t->cee = at_mode ? NULL : room(joint, 6, ROWS * pairs);
+  t->smx = at_mode ? NULL : room(joint, 7, ROWS * m * k);
   t->phi = room(joint, 8, 2 * ROWS * k);
   t->open = t->phi + ROWS * k;
   t->weighed = room(joint, 9, ROWS * pairs);
@@ -54,23 +55,22 @@ static void get_room(gpc_joint *joint, gpc_joint_block *t) {
   t->hpacked = room(joint, 15, pairs * packed);
   t->half = room(joint, 3, g * g + g * k * gpc_joint_long(r));
   t->level = t->half + g * g;
-  const size_t turned = joint->features.count[GPC_SKEW] ? e * e : 0;
-  t->effect = room(joint, 23, e + r * r + turned);
+  t->effect = room(joint, 23, e + r * r);
   t->block = t->effect + e;
-  t->turned = turned ? t->block + r * r : NULL;
 }
 
-/* What S is to rows. */
+/* What S is to rows. turned [e x e] is S_ee without the rotation of class_skew.h. */
 static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
-                           const double *chol, gpc_joint_block *t) {
+                           const double *chol, double *turned, gpc_joint_block *t) {
   const size_t k = joint->data->k, r = joint->features.r, m = joint->m, q = joint->q;
-  const size_t e = joint->e, stride = t->turned ? e : q;
-  const double *s = point->cov, *see = t->turned ? t->turned : s + m + q * m;
+  const int skew = joint->features.count[GPC_SKEW] > 0;
+  const size_t e = joint->e, stride = skew ? e : q;
+  const double *s = point->cov, *see = skew ? turned : s + m + q * m;
   double *to = t->pairs, *own = t->own;
-  for (size_t j = 0; j < e && t->turned; j++)
-    memcpy(t->turned + e * j, s + m + q * (m + j), e * sizeof(double));
-  if (t->turned)
-    gpc_skew_apply_both(&joint->features, e, t->turned);
+  for (size_t j = 0; j < e && skew; j++)
+    memcpy(turned + e * j, s + m + q * (m + j), e * sizeof(double));
+  if (skew)
+    gpc_skew_apply_both(&joint->features, e, turned);
   for (size_t a = 0; a < k; a++)
     for (size_t b = 0; b <= a; b++) {
       double *block = t->block;
@@ -100,9 +100,9 @@ static void set_covariance(const gpc_joint *joint, const gpc_joint_point *point,
 
 void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
                            const double *chol, const double *au, const double *rho,
-                           gpc_joint_block *t) {
+                           double *work, gpc_joint_block *t) {
   const size_t k = joint->data->k, g = joint->nodes->g, m = joint->m;
-  get_room(joint, t);
+  get_room(joint, point->at_mode, t);
   t->au = au;
   t->rho = rho;
   for (size_t j = 0; j < g; j++)
@@ -112,7 +112,7 @@ void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
   for (size_t j = 0; j < k; j++)
     gpc_powers_apply(&joint->features, j, 1, 1, 1, t->effect + joint->features.r * j);
   if (point->has_effects && !point->at_mode)
-    set_covariance(joint, point, chol, t);
+    set_covariance(joint, point, chol, work, t);
   memset(t->hpacked, 0, triangle(k) * triangle(joint->features.r) * sizeof(double));
   const size_t long_r = gpc_joint_long(joint->features.r);
   memset(t->half, 0, (g * g + g * k * long_r) * sizeof(double));

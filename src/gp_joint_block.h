@@ -27,8 +27,6 @@ typedef struct {
   double *own;   /* [packed x k] those of a class with itself */
   double *effect,
       *block; /* [e] coefficients of the features; [r x r] of a pair of classes */
-  double *
-      turned; /* [e x e] S_ee without the rotation of class_skew.h; NULL: there is none */
   /* of the rows of a block: */
   double *x;       /* [r x rows] */
   double *wide;    /* [gpc_joint_long(r) x rows] the same, and zeros */
@@ -57,10 +55,10 @@ typedef struct {
   double *half; /* [g x g] M, H_cc = ... - M - M' */
 } gpc_joint_block;
 
-/* Room, the tables of the point, and sums of 0. chol: the factor U of S_mm. */
+/* Room, the tables of the point, and sums of 0. chol: the factor U of S_mm. work [e x e]. */
 void gpc_joint_block_begin(gpc_joint *joint, const gpc_joint_point *point,
                            const double *chol, const double *au, const double *rho,
-                           gpc_joint_block *t);
+                           double *work, gpc_joint_block *t);
 
 /* Rows first .. first + rows: adds to fit, gc, ge, v, hcc and hce, and renews pi. */
 void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,

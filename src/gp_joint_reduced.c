@@ -7,11 +7,22 @@
 
 #define TOGETHER 32 /* columns of S that are made at a time */
 
-void gpc_joint_reduced_get(const gpc_joint *joint, double *p, gpc_joint_reduced *out) {
+void gpc_joint_reduced_lend(const gpc_joint_pass *idle, gpc_joint_reduced *out) {
+  out->p = idle->hee;
+  out->f = idle->hce;
+  out->g = idle->hcc;
+}
+
+void gpc_joint_reduced_get(const gpc_joint *joint, const gpc_joint_pass *idle,
+                           gpc_joint_reduced *out) {
   const size_t g = joint->nodes->g, e = joint->e;
-  out->p = p ? p : gpc_get_doubles(joint->memory, e * e);
-  out->f = gpc_get_doubles(joint->memory, g * e);
-  out->g = gpc_get_doubles(joint->memory, g * g);
+  if (idle) {
+    gpc_joint_reduced_lend(idle, out);
+  } else {
+    out->p = gpc_get_doubles(joint->memory, e * e);
+    out->f = gpc_get_doubles(joint->memory, g * e);
+    out->g = gpc_get_doubles(joint->memory, g * g);
+  }
   out->tc = gpc_get_doubles(joint->memory, g);
   out->te = gpc_get_doubles(joint->memory, e);
   out->slope = gpc_get_doubles(joint->memory, g);
@@ -40,6 +51,16 @@ void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *
                                .row = gpc_get_doubles(memory, g),
                                .wide = gpc_get_doubles(memory, g * m),
                                .some = gpc_get_doubles(memory, TOGETHER * e)};
+}
+
+void gpc_joint_reduced_room_give(const gpc_joint *joint, gpc_joint_reduced_room *room) {
+  double *all[] = {room->basis.chol, room->a,    room->ga,   room->rho,
+                   room->xx,         room->inv,  room->xe,   room->work,
+                   room->d,          room->hd,   room->sol,  room->grad.inducing,
+                   room->grad.outer, room->left, room->grho, room->row,
+                   room->wide,       room->some};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    gpc_give(joint->memory, all[i]);
 }
 
 static double tau_of(const gpc_joint *joint, const gpc_joint_point *point, size_t j) {

@@ -44,9 +44,13 @@ typedef struct {
                   hyperparameters are the same, log|S| apart */
 } gpc_joint_reduced_room;
 
-/* p: room for out->p, or NULL. */
-void gpc_joint_reduced_get(const gpc_joint *joint, double *p, gpc_joint_reduced *out);
+/* idle: a pass that nobody looks at until the next one is made in it, whose H are the room
+ * for P^-1, F and G; NULL: they get their own. */
+void gpc_joint_reduced_get(const gpc_joint *joint, const gpc_joint_pass *idle,
+                           gpc_joint_reduced *out);
+void gpc_joint_reduced_lend(const gpc_joint_pass *idle, gpc_joint_reduced *out);
 void gpc_joint_reduced_room_get(const gpc_joint *joint, gpc_joint_reduced_room *room);
+void gpc_joint_reduced_room_give(const gpc_joint *joint, gpc_joint_reduced_room *room);
 
 /* The pass at `from`, with the variances of the effects of that point. work [e x e]. */
 gpc_status gpc_joint_reduce(const gpc_joint *joint, const gpc_joint_pass *pass,

@@ -14,12 +14,13 @@ struct gpc_joint_stepper {
   double *optim, memory[5]; /* of the maximiser over s2 and l */
 };
 
-gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint) {
+gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint,
+                                         const gpc_joint_pass *idle) {
   const gpc_memory *memory = joint->memory;
   const size_t g = joint->nodes->g, e = joint->e, n = joint->q + 1;
   gpc_joint_stepper *t = memory->get(memory->self, sizeof *t);
   memset(t, 0, sizeof *t);
-  gpc_joint_reduced_get(joint, NULL, &t->reduced);
+  gpc_joint_reduced_get(joint, idle, &t->reduced);
   gpc_joint_reduced_room_get(joint, &t->room);
   t->optim = gpc_get_doubles(memory, gpc_optim_work(2));
   t->means.x = gpc_get_doubles(memory, 2 * (g + e));
@@ -33,6 +34,18 @@ gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint) {
   t->means.u = rooms + 4 * n;
   t->means.q = rooms + 5 * n;
   return t;
+}
+
+void gpc_joint_stepper_lend(gpc_joint_stepper *t, const gpc_joint_pass *idle) {
+  gpc_joint_reduced_lend(idle, &t->reduced);
+}
+
+void gpc_joint_stepper_give(const gpc_joint *joint, gpc_joint_stepper *t) {
+  double *all[] = {t->reduced.tc, t->reduced.te, t->reduced.slope, t->reduced.best,
+                   t->optim,      t->means.x,    t->means.r};
+  gpc_joint_reduced_room_give(joint, &t->room);
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    gpc_give(joint->memory, all[i]);
 }
 
 gpc_status gpc_joint_stepper_covariance(gpc_joint_stepper *t, const gpc_joint *joint,

@@ -40,7 +40,15 @@ typedef struct {
 
 /* Room for steps of a joint model. */
 typedef struct gpc_joint_stepper gpc_joint_stepper;
-gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint);
+gpc_joint_stepper *gpc_joint_stepper_get(const gpc_joint *joint,
+                                         const gpc_joint_pass *idle);
+
+/* idle, here and there: the pass whose H are room for the step, as gp_joint_reduced.h says;
+ * NULL when there shall be room apart. */
+void gpc_joint_stepper_lend(gpc_joint_stepper *room, const gpc_joint_pass *idle);
+
+/* Give back all but what was lent. */
+void gpc_joint_stepper_give(const gpc_joint *joint, gpc_joint_stepper *room);
 
 /* gpc_joint_reduced_covariance() of a pass at a point, in the room of steps. work [e x e]. */
 gpc_status gpc_joint_stepper_covariance(gpc_joint_stepper *room, const gpc_joint *joint,

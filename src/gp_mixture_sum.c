@@ -25,15 +25,6 @@ static void set_change(const gpc_basis *from, const gpc_basis *to, double *tt) {
   gpc_solve_rows(m, m, to->chol, tt);
 }
 
-/* x [size x n], whose first m rows are whitened values, to the other basis. */
-static void change(size_t m, size_t size, size_t n, const double *tt, const double *x,
-                   double *out) {
-  for (size_t c = 0; c < n; c++) {
-    gpc_gemm(1, 0, m, 1, m, 1.0, tt, x + size * c, 0.0, out + size * c);
-    memcpy(out + size * c + m, x + size * c + m, (size - m) * sizeof(double));
-  }
-}
-
 static void transpose(size_t n, double *a) {
   for (size_t c = 0; c < n; c++)
     for (size_t r = 0; r < c; r++) {
@@ -51,17 +42,24 @@ static void change_mean(const gpc_posterior *from, const double *tt, double *wor
   if (from->slopes)
     work[m] = from->at.slope;
   memcpy(work + m + from->slopes, from->effect, from->e * sizeof(double));
-  change(m, size, 1, tt, work, mean);
+  gpc_gemm(1, 0, m, 1, m, 1.0, tt, work, 0.0, mean);
+  memcpy(mean + m, work + m, (size - m) * sizeof(double));
 }
 
-/* The same, and cov; work [size x size]. */
+/* The same, and cov; work [size], at least m. */
 static void change_posterior(const gpc_posterior *from, const double *tt, double *mean,
                              double *work, double *cov) {
   const size_t m = from->at.m, size = m + from->slopes + from->e;
   change_mean(from, tt, work, mean);
-  change(m, size, size, tt, from->cov, work);
-  transpose(size, work);
-  change(m, size, size, tt, work, cov);
+  memcpy(cov, from->cov, size * size * sizeof(double));
+  for (int side = 0; side < 2; side++) { /* columns, then rows */
+    for (size_t c = 0; c < size; c++) {
+      gpc_gemm(1, 0, m, 1, m, 1.0, tt, cov + size * c, 0.0, work);
+      memcpy(cov + size * c, work, m * sizeof(double));
+    }
+    if (side == 0)
+      transpose(size, cov);
+  }
 }
 
 /* Sums -------------------------------------------------------------------------------- */
@@ -76,7 +74,7 @@ static void get_room(const gpc_posterior *out, gpc_mixture_sum *f) {
   f->mean = gpc_get_doubles(memory, size);
   f->at = gpc_get_doubles(memory, size);
   f->cov = out->cov; /* which is made of the sums when all are there */
-  f->part = gpc_get_doubles(memory, size * size + 2 * m * size + m * m);
+  f->part = gpc_get_doubles(memory, 2 * m * size + m * m);
   f->tt = gpc_get_doubles(memory, m * m);
   f->top = -INFINITY;
   memset(f->mean, 0, size * sizeof(double));
@@ -195,7 +193,7 @@ static gpc_status raise(size_t n, size_t m, double ridge, double *work, double *
   return GPC_OK;
 }
 
-gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out) {
+static gpc_status finish(gpc_mixture_sum *f, gpc_posterior *out) {
   const size_t m = out->at.m, size = m + out->slopes + out->e;
   for (size_t c = 0; c < size; c++)
     f->mean[c] /= f->total;
@@ -228,12 +226,19 @@ gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out) {
   memcpy(out->at.q_mean, f->at, m * sizeof(double));
   memcpy(out->effect, f->now.effect, out->e * sizeof(double));
   const double ridge = f->settings->rough ? ROUGH_RIDGE : 0.0;
-  status = raise(size, m, ridge, f->part, f->at, out->cov);
+  status = raise(size, m, ridge, f->now.cov, f->at, out->cov);
   if (status != GPC_OK)
     return status;
   const double var = gpc_posterior_slope(out, f->at);
   for (size_t c = 0; c < m; c++)
     for (size_t r = 0; r < m; r++)
       out->at.q_cov[r + m * c] = out->cov[r + size * c] - var * f->at[r] * f->at[c];
-  return raise(m, m, ridge, f->part, f->at, out->at.q_cov);
+  return raise(m, m, ridge, f->now.cov, f->at, out->at.q_cov);
+}
+
+gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out) {
+  const gpc_status status = finish(f, out);
+  gpc_give(f->settings->memory, f->now.cov);
+  gpc_give(f->settings->memory, f->part);
+  return status;
 }

@@ -14,7 +14,7 @@ typedef struct {
   gpc_posterior now;          /* room for a component */
   double top, total, sigma;   /* sigma: sum of weight sigma */
   double *origin, *mean, *at; /* [size] sums are about the first component's mean */
-  double *cov, *part;         /* [size x size]; [size x size + 2 m size + m m] */
+  double *cov, *part;         /* [size x size]; [2 m size + m m] */
   double *tt;                 /* [m x m] (L*^-1 L)' of a component */
   int points;
 } gpc_mixture_sum;
@@ -26,7 +26,8 @@ gpc_status gpc_mixture_sum_begin(const gpc_mixture_settings *settings,
 /* f->now with weight exp(value). A component whose kernel cannot be factored is left out. */
 void gpc_mixture_sum_add(gpc_mixture_sum *f, double value);
 
-/* The result, with the variance that the components have on average. */
+/* The result, with the variance that the components have on average. The room of the sum is
+ * given back. */
 gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out);
 
 #endif

@@ -92,10 +92,14 @@ GPC_WIDE void gpc_nodes_stencils(const gpc_gp_data *data, const gpc_nodes *nodes
 }
 
 void gpc_nodes_keep_stencils(const gpc_gp_data *data, const gpc_memory *memory,
-                             gpc_nodes *nodes) {
+                             gpc_nodes *other, gpc_nodes *nodes) {
   const size_t n = data->n, k = data->k;
-  nodes->stencil = gpc_get_doubles(memory, n * k * GPC_STENCIL);
-  nodes->stencil_at = gpc_get_ints(memory, n * k);
+  nodes->stencil = other ? other->stencil : gpc_get_doubles(memory, n * k * GPC_STENCIL);
+  nodes->stencil_at = other ? other->stencil_at : gpc_get_ints(memory, n * k);
+  if (other) {
+    other->stencil = NULL;
+    other->stencil_at = NULL;
+  }
   for (size_t row = 0; row < n; row += GPC_STENCIL_ROWS)
     gpc_nodes_stencils(
         data, nodes, row, n - row < GPC_STENCIL_ROWS ? n - row : GPC_STENCIL_ROWS,

@@ -44,9 +44,10 @@ void gpc_nodes_make(const gpc_gp_data *data, const gpc_prior *prior, const gpc_l
 void gpc_nodes_stencils(const gpc_gp_data *data, const gpc_nodes *nodes, size_t row,
                         size_t rows, double *wts, int *at);
 
-/* Keep the stencils of all scores. */
+/* Keep the stencils of all scores: in the room of other nodes of the same data, which do
+ * without from then on, or (NULL) in room of their own. */
 void gpc_nodes_keep_stencils(const gpc_gp_data *data, const gpc_memory *memory,
-                             gpc_nodes *nodes);
+                             gpc_nodes *other, gpc_nodes *nodes);
 
 /* More nodes behind those of the line, at z [p]: no stencil reaches them, functions of the
  * model are known there all the same. */

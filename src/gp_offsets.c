@@ -166,6 +166,16 @@ static void hand_over(const offsets *o, gpc_offsets_result *result) {
   result->pi = o->pass.kept ? o->pass.pi : NULL;
 }
 
+/* They are fitted whatever the test says, or are so few that to keep their rows costs less
+ * than another pass. */
+static int keeps(size_t n, size_t k, double least_score) {
+  return least_score == -INFINITY || n * k <= FEW_SCORES;
+}
+
+size_t gpc_offsets_room(size_t n, size_t k, double least_score) {
+  return keeps(n, k, least_score) ? gpc_offsets_pass_room(n, k) : 0;
+}
+
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result) {
   offsets o = {.pass = gpc_offsets_pass_get(visitor, from, settings->site)};
@@ -173,9 +183,7 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->at = o.pass.b;
   result->g = o.pass.g;
   result->h = o.pass.h;
-  /* they are fitted whatever the test says, or are so few that to keep them costs less than
-   * another pass */
-  if (settings->least_score == -INFINITY || o.pass.n * o.pass.k <= FEW_SCORES)
+  if (keeps(o.pass.n, o.pass.k, settings->least_score))
     begin(visitor->memory, &o);
   gpc_offsets_visit(&o.pass, 0);
   result->passes = 1;

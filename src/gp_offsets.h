@@ -43,6 +43,9 @@ typedef struct {
   int passes, converged;
 } gpc_offsets_result;
 
+/* Doubles that they keep of all rows, twice so many; 0: of so many rows they may keep none. */
+size_t gpc_offsets_room(size_t n, size_t k, double least_score);
+
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result);
 

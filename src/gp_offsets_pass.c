@@ -58,7 +58,7 @@ gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *fro
 
 void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o) {
   o->kept = 1;
-  const size_t size = (o->n + ROWS - 1) / ROWS * ROWS * o->k;
+  const size_t size = gpc_offsets_pass_room(o->n, o->k);
   o->phi = gpc_get_doubles(memory, size);
   o->pi = gpc_get_doubles(memory, size);
   for (size_t first = 0; first < o->n; first += ROWS)

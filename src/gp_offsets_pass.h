@@ -25,6 +25,11 @@ typedef struct {
 gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *from,
                                       const gpc_offsets_site *site);
 
+/* Doubles of phi, and of pi, of all rows. */
+static inline size_t gpc_offsets_pass_room(size_t n, size_t k) {
+  return (n + GPC_OFFSETS_ROWS - 1) / GPC_OFFSETS_ROWS * GPC_OFFSETS_ROWS * k;
+}
+
 /* Rows are kept from now on: phi is read, and pi has room. */
 void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o);
 

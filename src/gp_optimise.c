@@ -4,8 +4,34 @@
 #include <math.h>
 #include <string.h>
 
+/* What depends on the number of inducing inputs. */
+static void give_points(gpc_optimiser *optimiser) {
+  const gpc_memory *memory = optimiser->visitor->memory;
+  gpc_params_give(memory, &optimiser->there.at);
+  gpc_params_give(memory, &optimiser->candidate);
+  gpc_give(memory, optimiser->memory);
+  optimiser->memory = NULL;
+}
+
+void gpc_optimiser_give(gpc_optimiser *optimiser) {
+  const gpc_memory *memory = optimiser->visitor->memory;
+  gpc_reduce_room *reduced = &optimiser->reduced;
+  gpc_secants *secants = &optimiser->secants;
+  gpc_buffer *buffers[] = {&reduced->factor,   &reduced->pivots,  &reduced->vectors,
+                           &reduced->matrices, &reduced->product, &reduced->terms,
+                           &secants->steps,    &secants->changes, &secants->all_terms,
+                           &optimiser->work};
+  give_points(optimiser);
+  gpc_visit_give(memory, &optimiser->there);
+  gpc_visitor_give(optimiser->visitor);
+  for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+    gpc_buffer_drop(memory, buffers[i]);
+}
+
 void gpc_optimiser_get(gpc_optimiser *optimiser, size_t m) {
   const gpc_memory *memory = optimiser->visitor->memory;
+  gpc_params_give(memory, &optimiser->here.at);
+  give_points(optimiser);
   optimiser->here.at = gpc_params_get(memory, m);
   optimiser->there.at = gpc_params_get(memory, m);
   optimiser->candidate = gpc_params_get(memory, m);

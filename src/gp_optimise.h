@@ -45,8 +45,12 @@ typedef struct {
   void *poll_data;
 } gpc_optimiser;
 
-/* Room for m inducing inputs. progress counts on from where it is. */
+/* Room for m inducing inputs, in place of what there may have been for others. progress
+ * counts on from where it is. */
 void gpc_optimiser_get(gpc_optimiser *optimiser, size_t m);
+
+/* The fit is over: all is given back but `here`. */
+void gpc_optimiser_give(gpc_optimiser *optimiser);
 
 /* From optimiser->here.at (hyper, slope, inducing; q_mean and q_cov when warm) to the
  * best point found, in optimiser->here. GPC_OK; GPC_NOT_CONVERGED; GPC_NOT_PD and

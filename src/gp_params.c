@@ -15,6 +15,13 @@ gpc_params gpc_params_get(const gpc_memory *memory, size_t m) {
   return params;
 }
 
+void gpc_params_give(const gpc_memory *memory, gpc_params *params) {
+  gpc_give(memory, params->inducing);
+  gpc_give(memory, params->q_mean);
+  gpc_give(memory, params->q_cov);
+  params->inducing = params->q_mean = params->q_cov = NULL;
+}
+
 void gpc_params_copy(const gpc_params *from, gpc_params *to) {
   const size_t m = from->m;
   to->hyper = from->hyper;

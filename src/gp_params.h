@@ -17,6 +17,8 @@ typedef struct {
 /* Room for m inducing inputs; all zero. */
 gpc_params gpc_params_get(const gpc_memory *memory, size_t m);
 
+void gpc_params_give(const gpc_memory *memory, gpc_params *params);
+
 /* to := from, of the same m. */
 void gpc_params_copy(const gpc_params *from, gpc_params *to);
 

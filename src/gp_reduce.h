@@ -20,7 +20,8 @@
 
 /* Room that is kept from one use to the next. */
 typedef struct {
-  gpc_buffer factor, pivots, vectors, matrices, product, terms;
+  gpc_buffer factor, pivots, vectors, matrices, product, terms; /* and no more: they are
+                                                                   given back one by one */
 } gpc_reduce_room;
 
 #define GPC_REDUCE_EXACT 1e-13 /* rounding makes less meaningless below about 1e-14 */

@@ -24,6 +24,7 @@ int gpc_ruler_lay(const gpc_gp_data *data, const gpc_prior *prior,
   ruler->prior = prior;
   ruler->memory = memory;
   ruler->want_rows = want_rows;
+  ruler->keep = data->n * data->k <= MOST_KEPT;
   ruler->coarsest_step = bulk / COARSEST;
   ruler->lowest = range->lowest;
   ruler->highest = range->highest;
@@ -40,9 +41,37 @@ static gpc_line line_of_level(const gpc_ruler *ruler, int level) {
   return gpc_line_trim(&line, ruler->lowest, ruler->highest);
 }
 
+/* One room for the stencils of all levels: passes at one follow each other, and to make them
+ * anew at a change costs what a pass without costs. */
+static gpc_nodes *with_stencils(gpc_ruler *ruler, gpc_nodes *nodes) {
+  if (!ruler->keep || ruler->want_rows || ruler->kept == nodes)
+    return nodes;
+  gpc_nodes_keep_stencils(ruler->data, ruler->memory, ruler->kept, nodes);
+  ruler->kept = nodes;
+  return nodes;
+}
+
+void gpc_ruler_keep(gpc_ruler *ruler, int keep) {
+  if (ruler->kept) {
+    gpc_give(ruler->memory, ruler->kept->stencil);
+    gpc_give(ruler->memory, ruler->kept->stencil_at);
+    ruler->kept->stencil = NULL;
+    ruler->kept->stencil_at = NULL;
+  }
+  ruler->kept = NULL;
+  ruler->keep = keep && ruler->data->n * ruler->data->k <= MOST_KEPT;
+}
+
+void gpc_ruler_give_rows(gpc_ruler *ruler) {
+  if (ruler->rows)
+    gpc_sparse_give(ruler->memory, ruler->rows);
+  ruler->rows = NULL;
+  ruler->want_rows = 0;
+}
+
 static gpc_nodes *nodes_of_level(gpc_ruler *ruler, int level) {
   if (ruler->level[level])
-    return ruler->level[level];
+    return with_stencils(ruler, ruler->level[level]);
   const gpc_line line = line_of_level(ruler, level);
   if (line.g > MOST_NODES)
     return NULL;
@@ -50,11 +79,10 @@ static gpc_nodes *nodes_of_level(gpc_ruler *ruler, int level) {
   gpc_nodes_make(ruler->data, ruler->prior, &line, 0, ruler->some, ruler->memory, nodes);
   if (ruler->extra)
     gpc_nodes_append(ruler->extra, ruler->extra_z, ruler->memory, nodes);
-  if (!ruler->want_rows && ruler->data->n * ruler->data->k <= MOST_KEPT)
-    gpc_nodes_keep_stencils(ruler->data, ruler->memory, nodes);
   if (ruler->rows && level <= ruler->rows_level)
     nodes->fine_cells = (size_t)1 << (ruler->rows_level - level);
-  return ruler->level[level] = nodes;
+  ruler->level[level] = nodes;
+  return with_stencils(ruler, nodes);
 }
 
 gpc_nodes *gpc_ruler_nodes(gpc_ruler *ruler, double step) {
@@ -89,8 +117,11 @@ void gpc_ruler_rows(gpc_ruler *ruler, const gpc_nodes *nodes, const double *psi)
     level++;
   if (ruler->rows && possible && level <= ruler->rows_level)
     return;
-  if (ruler->rows) /* they keep their memory until the fit ends */
+  if (ruler
+          ->rows) { /* rows of many scores that do not last are not made again and again */
     ruler->most_values -= ruler->rows->values;
+    gpc_sparse_give(ruler->memory, ruler->rows);
+  }
   ruler->rows = NULL;
   if (possible && level <= GPC_RULER_LEVELS) {
     const gpc_line line = line_of_level(ruler, level);

@@ -28,6 +28,8 @@ typedef struct {
   size_t extra;                           /* nodes to append at every level ... */
   const double *extra_z;                  /* ... at [extra] */
   gpc_nodes *level[GPC_RULER_LEVELS + 1]; /* made when asked for; 2^i cells in a cell */
+  int keep;                               /* stencils of few scores are kept, ... */
+  gpc_nodes *kept; /* ... of the nodes that were asked for last; NULL: of none */
 } gpc_ruler;
 
 /* Lay the coarsest line over the scores; 0 if it would have too many nodes. want_rows:
@@ -42,6 +44,13 @@ gpc_nodes *gpc_ruler_nodes(gpc_ruler *ruler, double step);
 
 /* The nodes at half the distance, or NULL as above. */
 gpc_nodes *gpc_ruler_halve(gpc_ruler *ruler, const gpc_nodes *nodes);
+
+/* From now on stencils are kept, or not: effects of the classes make their own. Those that
+ * there are, are given back. */
+void gpc_ruler_keep(gpc_ruler *ruler, int keep);
+
+/* The sparse rows are given back, and there are none from now on. */
+void gpc_ruler_give_rows(gpc_ruler *ruler);
 
 /* Sparse rows fine enough for psi [g] on the nodes, built (anew) if need be. If there can
  * be none, ruler->rows is NULL and ruler->want_rows 0 from then on. */

@@ -22,6 +22,12 @@ gpc_sample gpc_sample_get(const gpc_memory *memory, size_t rows, size_t k) {
                       .label = gpc_get_ints(memory, rows)};
 }
 
+void gpc_sample_give(const gpc_memory *memory, gpc_sample *sample) {
+  gpc_give(memory, sample->z);
+  gpc_give(memory, sample->w);
+  gpc_give(memory, sample->label);
+}
+
 void gpc_sample_gather(const gpc_gp_data *data, int logs, gpc_sample *sample) {
   const size_t rows = sample->rows;
   for (size_t j = 0; j < data->k; j++)

@@ -27,7 +27,9 @@ static inline size_t gpc_sample_row(size_t n, size_t rows, size_t i) {
 /* Room for so many rows. */
 gpc_sample gpc_sample_get(const gpc_memory *memory, size_t rows, size_t k);
 
-/* Fill it with sample->rows rows of the data: the one time that most of them are read. */
+void gpc_sample_give(const gpc_memory *memory, gpc_sample *sample);
+
+/* Fill it with sample->rows rows of the data. */
 void gpc_sample_gather(const gpc_gp_data *data, int logs, gpc_sample *sample);
 
 /* The temperature of the sample: beta = 1/T, to 1e-3 in its logarithm, from the guess

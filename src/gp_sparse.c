@@ -213,6 +213,16 @@ static void fill(const gpc_gp_data *data, double *work, gpc_sparse_rows *rows) {
   }
 }
 
+void gpc_sparse_give(const gpc_memory *memory, gpc_sparse_rows *rows) {
+  gpc_give(memory, rows->z);
+  gpc_give(memory, rows->value_at);
+  gpc_give(memory, rows->run_at);
+  gpc_give(memory, rows->value);
+  gpc_give(memory, rows->run);
+  gpc_give(memory, rows->runs);
+  gpc_give(memory, rows);
+}
+
 gpc_sparse_rows *gpc_sparse_make(const gpc_gp_data *data, const gpc_line *line,
                                  double most, const gpc_memory *memory) {
   gpc_sparse_rows *rows = memory->get(memory->self, sizeof *rows);
@@ -226,14 +236,20 @@ gpc_sparse_rows *gpc_sparse_make(const gpc_gp_data *data, const gpc_line *line,
   rows->run_at = gpc_get_sizes(memory, data->n);
   lay_out(data, work, rows, &values, &run_count);
   rows->values = (double)values;
-  if (rows->values > most)
+  rows->z = z;
+  rows->value = NULL;
+  rows->run = rows->runs = NULL;
+  if (rows->values > most) {
+    gpc_give(memory, work);
+    gpc_sparse_give(memory, rows);
     return NULL;
+  }
   for (size_t i = 0; i < line->g; i++)
     z[i] = gpc_line_node(line, i);
-  rows->z = z;
   rows->value = gpc_get_doubles(memory, values);
   rows->run = gpc_get_ints(memory, 2 * run_count);
   rows->runs = gpc_get_ints(memory, data->n);
   fill(data, work, rows);
+  gpc_give(memory, work);
   return rows;
 }

@@ -16,7 +16,7 @@
 typedef struct {
   gpc_line line;
   size_t n;
-  const double *z;  /* [line.g] the nodes */
+  double *z;        /* [line.g] the nodes */
   size_t *value_at; /* [n] where a row's values begin */
   size_t *run_at;   /* [n] where its runs begin */
   int *runs;        /* [n] how many it has */
@@ -28,5 +28,7 @@ typedef struct {
 /* The rows of data on a line; NULL where their values would be more than `most`. */
 gpc_sparse_rows *gpc_sparse_make(const gpc_gp_data *data, const gpc_line *line,
                                  double most, const gpc_memory *memory);
+
+void gpc_sparse_give(const gpc_memory *memory, gpc_sparse_rows *rows);
 
 #endif

@@ -40,8 +40,21 @@ static void get_rooms(gpc_visitor *visitor, gpc_visit *v) {
   v->b = gpc_buffer_need(memory, &v->rooms[1], g);
   v->mass = gpc_buffer_need(memory, &v->rooms[2], g);
   v->curvature = gpc_buffer_need(memory, &v->w_room, g * g);
-  gpc_gp_stats_carve(g, gpc_buffer_need(memory, &v->stats_room, gpc_gp_stats_size(g)),
-                     &v->stats);
+}
+
+/* v->stats := sums, and v->curvature, of which their q is nothing more than a part. */
+static void set_stats(const gpc_memory *memory, const gpc_gp_stats *sums, gpc_visit *v) {
+  const size_t g = v->nodes->g;
+  double *room = gpc_buffer_need(memory, &v->stats_room, 3 * g);
+  v->stats = (gpc_gp_stats){.loss = sums->loss,
+                            .extra = sums->extra,
+                            .p = room,
+                            .spread = room + g,
+                            .excess = room + 2 * g};
+  memcpy(v->stats.p, sums->p, g * sizeof(double));
+  memcpy(v->stats.spread, sums->spread, g * sizeof(double));
+  memcpy(v->stats.excess, sums->excess, g * sizeof(double));
+  gpc_gp_curvature(g, sums, v->curvature);
 }
 
 /* eq. (7), less log factor: smooth(z) + A m on n points. */
@@ -99,7 +112,10 @@ gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
   const gpc_prior prior = gpc_params_prior(&v->at, &visitor->prior);
   fields f = get_fields(visitor, g, &v->at);
   gpc_gp_tables tables;
+  gpc_gp_stats sums;
   get_rooms(visitor, v);
+  gpc_gp_stats_carve(
+      g, gpc_buffer_need(visitor->memory, &visitor->sums, gpc_gp_stats_size(g)), &sums);
   gpc_status status = gpc_basis_factor(&f.basis);
   if (status != GPC_OK)
     return status;
@@ -112,8 +128,8 @@ gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
   const gpc_sparse_rows *rows = visitor->ruler->rows;
   double *work = gpc_buffer_need(visitor->memory, &visitor->pass,
                                  gpc_gp_pass_work(visitor->data, rows, g));
-  gpc_gp_pass(visitor->data, &prior, v->nodes, rows, &tables, work, &v->stats);
-  gpc_gp_curvature(g, &v->stats, v->curvature);
+  gpc_gp_pass(visitor->data, &prior, v->nodes, rows, &tables, work, &sums);
+  set_stats(visitor->memory, &sums, v);
   set_va(visitor, v, &f);
   gpc_gp_phi_gradient(&tables, v->nodes->truth, &v->stats, tables.au ? f.va : NULL, f.a,
                       f.as, v->b);
@@ -128,6 +144,23 @@ gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v) {
   status = gpc_inner_here(&sur, f.a, f.rho, f.va, f.h, f.pull, &v->at, &v->value);
   v->elbo = v->stats.loss + v->value;
   return status == GPC_OK && !isfinite(v->elbo) ? GPC_NOT_FINITE : status;
+}
+
+void gpc_visit_give(const gpc_memory *memory, gpc_visit *v) {
+  gpc_params_give(memory, &v->at);
+  gpc_buffer_drop(memory, &v->stats_room);
+  gpc_buffer_drop(memory, &v->w_room);
+  for (int i = 0; i < 3; i++)
+    gpc_buffer_drop(memory, &v->rooms[i]);
+}
+
+void gpc_visitor_give(gpc_visitor *visitor) {
+  gpc_buffer_drop(visitor->memory, &visitor->pass);
+  gpc_buffer_drop(visitor->memory, &visitor->sums);
+  for (int i = 0; i < 6; i++)
+    gpc_buffer_drop(visitor->memory, &visitor->features[i]);
+  for (int i = 0; i < 3; i++)
+    gpc_buffer_drop(visitor->memory, &visitor->small[i]);
 }
 
 gpc_status gpc_visit_psi(gpc_visitor *visitor, const gpc_visit *v, size_t n,

@@ -10,9 +10,9 @@
 typedef struct {
   gpc_params at; /* S is that of eq. (14) once the visit is made */
   gpc_nodes *nodes;
-  double elbo;  /* eq. (17) */
-  double value; /* its part without the log-likelihood */
-  gpc_gp_stats stats;
+  double elbo;            /* eq. (17) */
+  double value;           /* its part without the log-likelihood */
+  gpc_gp_stats stats;     /* but q, which `curvature` is made of */
   double *psi, *b, *mass; /* [g]; b is eq. (18), with the S that was used in the pass */
   double *curvature;      /* [g x g] */
   gpc_buffer stats_room, rooms[3], w_room;
@@ -31,12 +31,17 @@ typedef struct {
   const gpc_site *site; /* or NULL; its knots are the last nodes */
   int slope_free;
   double slope_low, slope_high;
-  gpc_buffer pass, features[6], small[3];
+  gpc_buffer pass, sums, features[6], small[3];
 } gpc_visitor;
 
 /* One pass at v->at on v->nodes. With `plain` the uncertainty is left out of the gradient
  * (there is none yet). Sets everything else of v. */
 gpc_status gpc_visit_make(gpc_visitor *visitor, int plain, gpc_visit *v);
+
+/* Give back what a visit left, its parameters included, or what visits share (and get again
+ * when they need it). */
+void gpc_visit_give(const gpc_memory *memory, gpc_visit *v);
+void gpc_visitor_give(gpc_visitor *visitor);
 
 /* psi [n] at other places z [n]. GPC_NOT_PD if the covariance is not. */
 gpc_status gpc_visit_psi(gpc_visitor *visitor, const gpc_visit *v, size_t n,

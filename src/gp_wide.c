@@ -43,7 +43,8 @@ static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
   }
   gpc_wide_climb o = {
       .pass = {.data = visitor->data,
-               .rows = gpc_wide_rows_get(visitor->data, settings->steep, memory),
+               .rows = gpc_wide_rows_get(visitor->data, settings->steep,
+                                         settings->site && settings->site->power, memory),
                .site = settings->site,
                .n = n,
                .k = k,
@@ -187,6 +188,7 @@ static void try_powers(gpc_wide_climb *o, const gpc_memory *memory,
   memcpy(var, o->pass.var, bytes);
   memcpy(tau, o->tau, sizeof tau);
   o->pass.has[GPC_WIDE_POWER] = 1;
+  gpc_wide_rows_powers(o->pass.data, o->settings->steep, memory, o->pass.rows);
   gpc_wide_visit(&o->pass);
   result->passes++;
   result->elbo = -INFINITY;

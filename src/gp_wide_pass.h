@@ -7,7 +7,7 @@
 
 typedef struct {
   const gpc_gp_data *data;
-  const gpc_wide_row *rows;  /* [n] */
+  gpc_wide_row *rows;        /* [n] */
   const gpc_wide_site *site; /* or NULL */
   size_t n, k, size;         /* size: of e */
   int has[GPC_WIDE_PARTS];   /* which parts there are; effects of the others are 0 */

@@ -4,6 +4,7 @@
 #include "simd.h"
 
 #include <math.h>
+#include <string.h>
 
 #define LEAST_LOG (-30.0)
 #define CHUNK 16384 /* features whose memory is asked for together */
@@ -35,11 +36,25 @@ GPC_FUSED size_t gpc_wide_features(size_t k, double steep, double *z, float *q,
   return count;
 }
 
-gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep,
+void gpc_wide_rows_powers(const gpc_gp_data *data, double steep, const gpc_memory *memory,
+                          gpc_wide_row *rows) {
+  const size_t n = data->n, k = data->k;
+  float *q = gpc_get_floats(memory, n * k);
+  double *z = gpc_get_doubles(memory, 2 * k), *x = z + k;
+  int *class = gpc_get_ints(memory, k);
+  for (size_t i = 0; i < n; i++, q += k) {
+    for (size_t j = 0; j < k; j++)
+      z[j] = gpc_gp_score(data, i, j);
+    gpc_wide_features(k, steep, z, q, class, x);
+    rows[i].q = q;
+  }
+}
+
+gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep, int powers,
                                 const gpc_memory *memory) {
   const size_t n = data->n, k = data->k, chunk = CHUNK > k ? CHUNK : k;
   gpc_wide_row *rows = memory->get(memory->self, (n ? n : 1) * sizeof *rows);
-  float *q = gpc_get_floats(memory, n * k);
+  float *q = gpc_get_floats(memory, powers ? n * k : k);
   double *z = gpc_get_doubles(memory, k), *x = NULL;
   int *class = NULL;
   size_t left = 0;
@@ -51,8 +66,10 @@ gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep,
     }
     for (size_t j = 0; j < k; j++)
       z[j] = gpc_gp_score(data, i, j);
-    const size_t count = gpc_wide_features(k, steep, z, q + k * i, class, x);
-    rows[i] = (gpc_wide_row){.count = count, .class = class, .x = x, .q = q + k * i};
+    float *own = powers ? q + k * i : q;
+    const size_t count = gpc_wide_features(k, steep, z, own, class, x);
+    rows[i] =
+        (gpc_wide_row){.count = count, .class = class, .x = x, .q = powers ? own : NULL};
     x += count;
     class += count;
     left -= count;
@@ -63,8 +80,11 @@ gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep,
 GPC_FUSED void gpc_wide_forward(size_t k, const gpc_wide_row *row, const double *e,
                                 int squared, double *f) {
   const double *v = e + k, *w = e + 2 * k;
+  const size_t powers = row->q ? k : 0;
+  if (!powers)
+    memcpy(f, e, k * sizeof(double));
 #pragma omp simd
-  for (size_t j = 0; j < k; j++) {
+  for (size_t j = 0; j < powers; j++) {
     const double q = row->q[j];
     f[j] = e[j] + (squared ? q * q : q) * v[j];
   }
@@ -80,10 +100,13 @@ GPC_FUSED void gpc_wide_forward(size_t k, const gpc_wide_row *row, const double 
 GPC_FUSED void gpc_wide_backward(size_t k, const gpc_wide_row *row, const double *r,
                                  int squared, double *to) {
   double *v = to + k, *w = to + 2 * k;
+  const size_t powers = row->q ? k : 0;
 #pragma omp simd
-  for (size_t j = 0; j < k; j++) {
-    const double q = row->q[j];
+  for (size_t j = 0; j < k; j++)
     to[j] += r[j];
+#pragma omp simd
+  for (size_t j = 0; j < powers; j++) {
+    const double q = row->q[j];
     v[j] += (squared ? q * q : q) * r[j];
   }
   for (size_t i = 0; i < row->count; i++) {

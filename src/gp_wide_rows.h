@@ -42,9 +42,14 @@ static inline size_t gpc_wide_size(size_t k) { return gpc_wide_first(k, GPC_WIDE
 size_t gpc_wide_features(size_t k, double steep, double *z, float *q, int *class,
                          double *x);
 
-/* rows [n] of all data; memory of what they point to, a few numbers to a row and q. */
-gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep,
+/* rows [n] of all data; memory of what they point to, a few numbers to a row. Without
+ * `powers` q stays NULL, as if it were 0, ... */
+gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep, int powers,
                                 const gpc_memory *memory);
+
+/* ... until it is asked for: k numbers to a row. */
+void gpc_wide_rows_powers(const gpc_gp_data *data, double steep, const gpc_memory *memory,
+                          gpc_wide_row *rows);
 
 /* f [k] := the sum of effects e in a row; with `squared` of their variances e, that is with
  * squares of the features. */

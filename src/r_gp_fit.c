@@ -1,4 +1,5 @@
 /* r_gp_fit.c: .Call layer of the fit. */
+#include "arena.h"
 #include "gp_joint_brief.h"
 #include "r_stream.h"
 #include "r_util.h"
@@ -326,7 +327,9 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads) {
   const gpc_fit_settings s = unpack_settings(settings, data.n, data.k);
   watching watch = {.trace = flag(settings, "trace")};
   gpc_fit_result result;
+  gpc_arena arena = {.base = &r_memory};
+  const gpc_memory memory = gpc_arena_memory(&arena);
   const gpc_status status =
-      gpc_gp_fit(&data, &s, &r_memory, poll_fit, &watch, &watch.progress, &result);
+      gpc_gp_fit(&data, &s, &memory, poll_fit, &watch, &watch.progress, &result);
   return pack_result(status, &s, &result, data.k);
 }

@@ -14,10 +14,9 @@ static size_t entry_of(double z, double low, double high, double per_unit, size_
   return 1 + (bin < bins ? bin : bins - 1);
 }
 
-void gpc_seen_count(const gpc_gp_data *data, int logs, const gpc_sample *sample,
-                    double low, double high, size_t bins, double *truth, double *other) {
+void gpc_seen_count(const gpc_gp_data *data, int logs, size_t rows, double low,
+                    double high, size_t bins, double *truth, double *other) {
   const double per_unit = high > low ? (double)bins / (high - low) : 0.0;
-  const size_t rows = sample->rows;
   memset(truth, 0, (bins + 2) * sizeof(double));
   memset(other, 0, (bins + 2) * sizeof(double));
   for (size_t i = 0; i < data->n; i++) {
@@ -25,9 +24,13 @@ void gpc_seen_count(const gpc_gp_data *data, int logs, const gpc_sample *sample,
     truth[entry_of(logs ? log(z) : z, low, high, per_unit, bins)] +=
         gpc_gp_weight(data, i);
   }
-  for (size_t j = 0; j < sample->k; j++)
-    for (size_t r = 0; r < rows; r++)
-      if ((size_t)sample->label[r] != j + 1)
-        other[entry_of(sample->z[r + rows * j], low, high, per_unit, bins)] +=
-            sample->w[r];
+  for (size_t j = 0; j < data->k; j++)
+    for (size_t r = 0; r < rows; r++) {
+      const size_t i = gpc_sample_row(data->n, rows, r);
+      if ((size_t)data->label[i] == j + 1)
+        continue;
+      const double z = gpc_gp_score(data, i, j);
+      other[entry_of(logs ? log(z) : z, low, high, per_unit, bins)] +=
+          gpc_gp_weight(data, i);
+    }
 }

@@ -9,8 +9,8 @@
  * holds its lower edge, the last one its upper edge as well. Entry 0 counts what lies
  * below, entry bins + 1 what lies above. Scores of the true class are taken from all rows
  * of the data (their logarithms with `logs`), into truth [bins + 2]; those of the other
- * classes from the sample, into other [bins + 2]. */
-void gpc_seen_count(const gpc_gp_data *data, int logs, const gpc_sample *sample,
-                    double low, double high, size_t bins, double *truth, double *other);
+ * classes from so many rows of a sample (gpc_sample_row()), into other [bins + 2]. */
+void gpc_seen_count(const gpc_gp_data *data, int logs, size_t rows, double low,
+                    double high, size_t bins, double *truth, double *other);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct cmemory_block {
 #endif
 
 static cmemory_block *cmemory_last;
+static size_t cmemory_held, cmemory_most; /* bytes: now, and at the most so far */
 
 static void *cmemory_get(void *self, size_t size) {
   (void)self;
@@ -41,6 +42,8 @@ static void *cmemory_get(void *self, size_t size) {
   memset(block->bytes, 0xff, size);
 #endif
   cmemory_last = block;
+  cmemory_held += size;
+  cmemory_most = cmemory_held > cmemory_most ? cmemory_held : cmemory_most;
   return block->bytes;
 }
 
@@ -49,25 +52,51 @@ static void *cmemory_mark(void *self) {
   return cmemory_last;
 }
 
+static void cmemory_check(const cmemory_block *block) {
+#ifndef CMEMORY_EXACT
+  for (size_t i = 0; i < CMEMORY_GUARD && block->bytes; i++)
+    if (block->bytes[block->size + i] != 0xff) {
+      printf("an array of %zu bytes was overrun\n", block->size);
+      exit(1);
+    }
+#else
+  (void)block;
+#endif
+}
+
+/* The block stays in the chain, where it may be somebody's mark. */
+static void cmemory_give(void *self, void *array) {
+  (void)self;
+  cmemory_block *block = cmemory_last;
+  while (block && block->bytes != array)
+    block = block->before;
+  if (!block) {
+    printf("an array was given back that is not there\n");
+    exit(1);
+  }
+  cmemory_check(block);
+  cmemory_held -= block->size;
+  free(block->bytes);
+  block->bytes = NULL;
+  block->size = 0;
+}
+
 static void cmemory_release(void *self, void *mark) {
   (void)self;
   while (cmemory_last != mark) {
     cmemory_block *block = cmemory_last;
-#ifndef CMEMORY_EXACT
-    for (size_t i = 0; i < CMEMORY_GUARD; i++)
-      if (block->bytes[block->size + i] != 0xff) {
-        printf("an array of %zu bytes was overrun\n", block->size);
-        exit(1);
-      }
-#endif
+    cmemory_check(block);
+    cmemory_held -= block->size;
     cmemory_last = block->before;
     free(block->bytes);
     free(block);
   }
 }
 
-static const gpc_memory cmemory = {
-    .get = cmemory_get, .mark = cmemory_mark, .release = cmemory_release};
+static const gpc_memory cmemory = {.get = cmemory_get,
+                                   .mark = cmemory_mark,
+                                   .release = cmemory_release,
+                                   .give = cmemory_give};
 
 /* Give everything back. */
 static inline void cmemory_end(void) { cmemory_release(NULL, NULL); }

@@ -268,7 +268,7 @@ static void on_line(const gpc_gp_data *data, const place *p, int sparse, int som
     double *again = got(gpc_gp_stats_size(g));
     gpc_gp_stats kept;
     gpc_gp_stats_carve(g, again, &kept);
-    gpc_nodes_keep_stencils(data, &cmemory, &nodes);
+    gpc_nodes_keep_stencils(data, &cmemory, NULL, &nodes);
     gpc_gp_pass(data, &p->point.prior, &nodes, NULL, &tables,
                 got(gpc_gp_pass_work(data, NULL, g)), &kept);
     CHECK(kept.loss == stats.loss && kept.extra == stats.extra);

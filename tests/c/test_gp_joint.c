@@ -171,7 +171,7 @@ static void make_problem(size_t k, problem *p) {
   p->joint.e = k * p->joint.features.r;
   p->joint.q = M + p->joint.e;
   gpc_joint_point_get(&p->joint, &p->point);
-  gpc_joint_pass_get(&p->joint, NULL, &p->pass);
+  gpc_joint_pass_get(&p->joint, &p->pass);
   p->pass.pi = got(N * k);
   for (size_t i = 0; i < N * k; i++)
     p->pass.pi[i] = 1.0 / (double)k;
@@ -522,7 +522,7 @@ static void test_surrogate(void) {
       gpc_joint_pass other;
       gpc_joint_point_get(&p->joint, &to);
       gpc_joint_point_copy(&p->joint, &p->point, &to);
-      gpc_joint_pass_get(&p->joint, NULL, &other);
+      gpc_joint_pass_get(&p->joint, &other);
       other.pi = p->pass.pi;
       if (hard) { /* another pass, to average with */
         to.at.slope = 1.1;
@@ -679,7 +679,7 @@ static void test_reduced(void) {
     CHECK(gpc_joint_reduced_covariance(&reduced, 0.7, &to.at, &room, brief) == GPC_OK);
     for (size_t i = 0; i < size * size; i++)
       CHECK_NEAR(brief[i], full[i], 1e-9);
-    gpc_joint_stepper *stepper = gpc_joint_stepper_get(&p->joint);
+    gpc_joint_stepper *stepper = gpc_joint_stepper_get(&p->joint, NULL);
     memcpy(to.tau, p->point.tau, sizeof to.tau);
     memset(brief, 0, size * size * sizeof(double));
     CHECK(gpc_joint_stepper_covariance(stepper, &p->joint, &p->pass, &to, 0.7, got(e * e),
@@ -783,7 +783,7 @@ static void test_step(void) {
       gpc_joint_pass other, mixed;
       gpc_joint_point_get(&p->joint, &to);
       gpc_joint_point_get(&p->joint, &slow);
-      gpc_joint_pass_get(&p->joint, NULL, &other);
+      gpc_joint_pass_get(&p->joint, &other);
       gpc_joint_point_copy(&p->joint, &p->point, &to);
       other.pi = p->pass.pi;
       to.at.slope = 1.1;
@@ -816,7 +816,7 @@ static void test_step(void) {
                                    .low = low,
                                    .high = high,
                                    .tol = 1e-6};
-      CHECK(gpc_joint_step_make(&step, gpc_joint_stepper_get(&p->joint), &best) ==
+      CHECK(gpc_joint_step_make(&step, gpc_joint_stepper_get(&p->joint, NULL), &best) ==
             GPC_OK);
       gpc_joint_surrogate sur = {.joint = &p->joint,
                                  .pass = &p->pass,

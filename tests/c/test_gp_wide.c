@@ -48,7 +48,7 @@ static gpc_gp_data make_data(void) {
 /* A pass at random effects. */
 static gpc_wide_pass make_pass(const gpc_gp_data *data, const gpc_memory *memory) {
   gpc_wide_pass o = {.data = data,
-                     .rows = gpc_wide_rows_get(data, 0.6, memory),
+                     .rows = gpc_wide_rows_get(data, 0.6, 1, memory),
                      .n = N,
                      .k = K,
                      .size = SIZE,
@@ -69,7 +69,7 @@ static gpc_wide_pass make_pass(const gpc_gp_data *data, const gpc_memory *memory
 }
 
 static void test_features(const gpc_gp_data *data, const gpc_memory *memory) {
-  const gpc_wide_row *rows = gpc_wide_rows_get(data, 0.6, memory);
+  gpc_wide_row *rows = gpc_wide_rows_get(data, 0.6, 1, memory);
   for (size_t i = 0; i < N; i++) {
     double p[K], sum = 0.0;
     size_t at = 0;
@@ -95,7 +95,7 @@ static void test_features(const gpc_gp_data *data, const gpc_memory *memory) {
 }
 
 static void test_forms(const gpc_gp_data *data, const gpc_memory *memory) {
-  const gpc_wide_row *rows = gpc_wide_rows_get(data, 0.6, memory);
+  gpc_wide_row *rows = gpc_wide_rows_get(data, 0.6, 1, memory);
   double e[SIZE], r[K], f[K], back[SIZE];
   for (int squared = 0; squared < 2; squared++) {
     double forward = 0.0, backward = 0.0;
@@ -337,7 +337,7 @@ static void test_polls(const gpc_memory *memory) {
     untouched += p[i] == 1.0 / (double)k;
   CHECK(untouched == 0);
   gpc_wide_pass o = {.data = &data,
-                     .rows = gpc_wide_rows_get(&data, 0.6, memory),
+                     .rows = gpc_wide_rows_get(&data, 0.6, 1, memory),
                      .n = n,
                      .k = k,
                      .size = size,

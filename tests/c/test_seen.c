@@ -6,14 +6,9 @@
 #include "temperature.h"
 #include <stdlib.h>
 
-/* Counted as from R: gather, then count. Up to 8 scores. */
 static void count(const gpc_gp_data *data, int logs, double low, double high, size_t bins,
                   size_t rows, double *truth, double *other) {
-  double z[8], w[4];
-  int label[4];
-  gpc_sample sample = {rows, data->k, z, w, label};
-  gpc_sample_gather(data, logs, &sample);
-  gpc_seen_count(data, logs, &sample, low, high, bins, truth, other);
+  gpc_seen_count(data, logs, rows, low, high, bins, truth, other);
 }
 
 static void counting(void) {
@@ -89,8 +84,8 @@ static void warmth(void) {
   double beta, error, scores[N * K], w[N];
   gpc_sample sample = {N, K, scores, w, copy};
   gpc_sample_gather(&data, 0, &sample);
-  CHECK(gpc_sample_temperature(&sample, 0.5, 4.0 * N, 1, NULL, NULL, work, &beta, &error) ==
-        GPC_OK);
+  CHECK(gpc_sample_temperature(&sample, 0.5, 4.0 * N, 1, NULL, NULL, work, &beta,
+                               &error) == GPC_OK);
   CHECK_REL(beta, want.beta, 1e-3);
   /* four times the rows: half the error */
   CHECK_REL(error, 0.5 / (want.beta * sqrt(want.curvature)), 2e-3);

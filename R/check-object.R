@@ -2,7 +2,7 @@
 # before anything is computed from it. A method says in object_fields() what it needs; the rest is
 # the same for all.
 
-object_format <- 6L # what new_calibrator() writes; see upgrade_object()
+object_format <- 7L # what new_calibrator() writes; see upgrade_object()
 
 #' A calibrator as this version knows it, or an error of class gpcalib_error_object
 #'
@@ -69,6 +69,7 @@ check_format <- function(object, arg) {
 #' effects of the classes in fits of calib_gp(), which older versions would leave out, and calls
 #' `increasing` what was `monotone` before: that is now the promise of calib_gp(monotone = TRUE). Format 5 has powers
 #' among the effects; older fits have none. Format 6 knows a skew part of the matrix; the matrix of older fits has one variance.
+#' In format 7 a large covariance of effects is in single precision, which older versions cannot read.
 #' @noRd
 upgrade_object <- function(object) {
   if (object$format < 2L && object$method == "gp" && is.null(object$scores_seen)) {

@@ -18,7 +18,7 @@ gp_averaged_part <- function(fit) {
   effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
   effects$effect[] <- part$effect
   effects$cov <- part$cov
-  c(out, list(effects = effects_short(effects, length(part$q_mean))))
+  c(out, list(effects = effects_single(effects_short(effects, length(part$q_mean)))))
 }
 
 effects_odds <- 1 / 3 # of effects to none before the rows are seen; src/gp_effects_finish.c has the same

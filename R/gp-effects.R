@@ -101,7 +101,7 @@ gp_with_effects <- function(fit, data, blocks) {
     cov = effects$cov
   )
   if (!all(is.finite(fit$effects$parts))) fit$effects$parts <- NULL # the core could not say what each is worth
-  fit$effects <- effects_short(fit$effects, m)
+  fit$effects <- effects_single(effects_short(fit$effects, m))
   fit
 }
 
@@ -223,6 +223,7 @@ from_lower <- function(lower) {
 #' effects_short()
 #' @noRd
 effects_cov <- function(effects) {
+  effects <- effects_double(effects)
   cov <- from_lower(effects$cov)
   if (is.null(effects$own)) return(cov)
   k <- ncol(effects$own)
@@ -316,6 +317,7 @@ joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
   if (!is.list(effects) || is.object(effects)) return("is not complete")
+  effects <- effects_double(effects)
   fields <- list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150), parts = field("number", length(effects$sd)),
     scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(feature_blocks), low = 0),
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),
@@ -385,4 +387,30 @@ effects_short <- function(effects, m) {
   size <- rep(c(1, 1, 1 / k, 1), effects$count) # mean squares of the features, with log-probabilities for powers
   short <- .Call(C_effects_short, effects, k, as.integer(m + effects$slopes), size, alike_pairs)
   if (is.null(short)) effects else c(effects[names(effects) != "cov"], short)
+}
+
+# Single precision ------------------------------------------------------------------------------
+
+cov_parts <- c("cov", "cross", "own", "common")
+most_double <- 4000L # numbers, 32 kB: more take four bytes each. Probabilities change by less than 1e-7
+
+#' Effects with a large covariance in single precision, unless it is so nearly singular that rounding could make it none
+#'
+#' In the short form the covariance of the process stays as it is: its inverse is needed. (gp_joint_brief.h says when a short form is firm.)
+#' @noRd
+effects_single <- function(effects) {
+  short <- !is.null(effects$own)
+  parts <- if (short) cov_parts[-1] else "cov"
+  numbers <- unlist(effects[parts], use.names = FALSE)
+  if (length(numbers) <= most_double || max(abs(numbers)) > 1e30 || !short && !.Call(C_effects_firm, effects$cov)) return(effects)
+  effects[parts] <- lapply(effects[parts], function(x) `dim<-`(to_single(x), dim(x)))
+  effects
+}
+
+#' The same in doubles
+#' @noRd
+effects_double <- function(effects) {
+  parts <- Filter(function(name) is.integer(effects[[name]]), intersect(cov_parts, names(effects)))
+  effects[parts] <- lapply(effects[parts], function(x) `dim<-`(from_single(as.vector(x)), dim(x)))
+  effects
 }

@@ -49,8 +49,8 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #' 400 labels as with 200, and a quarter of that with 800.
 #'
 #' @param fit A fit of [calib_gp()]; for `"entropy"` and `"random"` any calibrator. Class effects are among the
-#'   parameters to be learnt, except in fits of more than 26 classes, where the offsets are treated as known and a
-#'   matrix is left out. For a fit with `monotone = TRUE`, the map before it is made increasing is used.
+#'   parameters to be learnt, except in fits of more than 26 classes, where offsets and matrix are treated as
+#'   known: their uncertainty does not count. For a fit with `monotone = TRUE`, the map before it is made increasing is used.
 #' @param scores The pool: scores as in fitting, without labels.
 #' @param n How many rows to choose.
 #' @param strategy How to choose: see below.
@@ -116,8 +116,8 @@ check_pool <- function(fit, scores, threads) {
 #' @noRd
 query_greedy <- function(fit, data, n) {
   if (n == 0) return(list(row = numeric(), gain = numeric()))
-  posterior <- query_posterior(fit)
-  .Call(C_query_greedy, posterior$fit, gp_newdata_free(fit, data), posterior$offset, as.integer(n))[c("row", "gain")]
+  posterior <- query_posterior(fit, data)
+  .Call(C_query_greedy, posterior$fit, posterior$at, posterior$offset, as.integer(n))[c("row", "gain")]
 }
 
 #' The rows whose prediction has the greatest entropy, in order
@@ -134,14 +134,16 @@ query_entropy <- function(fit, data, n) {
 
 gp_probs_pool <- function(fit, data) gp_probs(fit, gp_newdata(fit, data), "delta", threads = data$threads)
 
-#' A fit as src/gp_query.h wants it: the joint covariance of (v, slope, effects), and offsets taken as known
+#' A fit as src/gp_query.h wants it: the joint covariance of (v, slope, effects), the pool, and what is taken as known: offsets [k] of
+#' many classes, or, where these have a matrix, the sums of their effects [n x k]
 #' @noRd
-query_posterior <- function(fit) {
+query_posterior <- function(fit, data) {
   if (!inherits(fit, "calib_gp")) {
     stop_input("fit", paste0("is of class ", class(fit)[1], ", which has no posterior of its map"),
       "Give a fit of calib_gp(), or use strategy = \"entropy\" or \"random\".")
   }
-  offset <- if (!is.null(fit$offsets)) as.double(fit$offsets$mean)
+  at <- gp_newdata_free(fit, data)
+  offset <- if (has_wide(fit)) wide_rows(fit, at)$mean else if (!is.null(fit$offsets)) as.double(fit$offsets$mean)
   fit <- gp_full_effects(fit)
   if (is.null(fit$effects)) {
     cov <- fit$q_cov
@@ -155,7 +157,7 @@ query_posterior <- function(fit) {
     fit$effects <- list(scale = c(1, 1, range), count = integer(length(feature_blocks)), slopes = slopes, effect = numeric(),
       cov = cov[lower.tri(cov, TRUE)])
   }
-  list(fit = fit, offset = offset)
+  list(fit = fit, at = at, offset = offset)
 }
 
 #' The answer of calib_query()

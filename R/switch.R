@@ -59,8 +59,8 @@ calib_switch <- function(fit, scores, threshold = 0.01, ..., threads = 1) {
     stop_input("fit", paste0("is of class ", class(fit)[1], ", which has no posterior of its map"), "Give a fit of calib_gp().")
   }
   data <- check_pool(fit, scores, threads)
-  posterior <- query_posterior(fit)
-  information <- .Call(C_query_information, posterior$fit, gp_newdata_free(fit, data), posterior$offset)
+  posterior <- query_posterior(fit, data)
+  information <- .Call(C_query_information, posterior$fit, posterior$at, posterior$offset)
   gain <- mean(information)
   labels <- old_weight(fit)
   calibrate <- gain > threshold

@@ -22,7 +22,7 @@ gp_stream <- function(fit, spec, blocks, many, rows, offset_site, wide_site) {
   # a quadratic holds near the slope about which it was expanded, nearer than it can tell itself
   anchor <- if (is.null(rows)) c(fit$hyper[4], 1) else spec$anchor
   c(site, list(held = held), if (!is.null(anchor)) list(anchor = anchor),
-    if (!is.null(effect_site)) list(effects = c(effect_site, list(blocks = unname(blocks)))),
+    if (!is.null(effect_site)) list(effects = c(single_curvature(effect_site), list(blocks = unname(blocks)))),
     if (!is.null(offset_site)) list(offsets = offset_site), if (!is.null(wide_site)) list(wide = wide_site),
     if (!is.null(rows)) list(rows = rows), list(control = c(control$matrix_classes, control$softmax_classes,
       if (is.null(control$buffer)) NA_integer_ else control$buffer, control$diagonal_classes)))
@@ -42,8 +42,21 @@ forget_site <- function(stream, forget) {
   site
 }
 
+#' A frozen quadratic whose curvature, if large, is in single precision
+#' @noRd
+single_curvature <- function(site) {
+  if (length(site$h) > most_double && max(abs(site$h)) < 1e30) site$h <- to_single(site$h)
+  site
+}
+
+double_curvature <- function(site) {
+  if (is.integer(site$h)) site$h <- from_single(site$h)
+  site
+}
+
 forget_effects <- function(effects, forget) {
   if (is.null(effects)) return(NULL)
+  effects <- double_curvature(effects)
   keep <- 1 - forget
   for (part in c("b", "v", "h")) effects[[part]] <- keep * effects[[part]]
   effects$rest[5] <- keep * effects$rest[5]
@@ -241,6 +254,7 @@ before_wrong <- function(stream) {
 
 effect_site_wrong <- function(effects, size, classes, old) {
   if (!is.list(effects)) return("has effects that are no list")
+  effects <- double_curvature(effects)
   count <- length(effects$effect)
   all <- size + count
   wrong <- check_parts(effects, c(list(psi = field("number", size), effect = field("number", NULL), b = field("number", all),

@@ -37,8 +37,8 @@
 #' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows (two classes) or 1400, rows with
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
 #' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
-#' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty and 80 kB for more. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
-#' takes 100 to 700 kB.)
+#' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty and 80 kB for more. The covariance of class effects, which predictions and intervals need, takes more, although
+#' large ones are kept in single precision: a fit with effects of ten classes takes 50 to 300 kB, of twenty 80 to 500 kB, of 26 up to 1.1 MB.
 #'
 #' With this summary the log loss of an updated fit was at most .002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
 #'

@@ -9,7 +9,7 @@
 #   report  only writes bench/results/stream.md again
 # Log loss of held-out rows from the fifth batch on: in the first order of batches of 100 at batches 5 to 10 and every second one from there, in the other orders at 5, 10 and 20,
 # in batches of 50 and 200 at 5, 10 and the last (GPCALIB_EVERY=1: at every batch in the first order); how far the orders of the batches are apart; the time of an
-# update as a share of that of the fit of all rows (the last eight of each, so that one from the start is among them as often as there is one; the fit timed twice, the lower one). Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
+# update as a share of that of the fit of the same rows (first order of batches of 100: at every checkpoint both are timed twice, one after the other, and the lower ones summed). Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
 # 1000). Fits of all rows are the same in every order at the end: they are kept in .build/stream. Every cell (set, size, order) that is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
 
 library(gpcalib)
@@ -44,28 +44,29 @@ run <- function(plan, name, size, order_number) {
   batches <- if (size != 100) c(5, 10) else if (order_number > 1) c(5, 10, 20) else if (every) 5:20 else c(5:10, 12, 14, 16, 18)
   at <- if (plan == "long") seq(1000, n, by = 1000) else if (plan == "frozen") seq(500, n, by = 500) else unique(c(size * batches[size * batches < n], n))
   at <- at[at %% size == 0 & at >= 5 * size]
-  fit_time <- function(r) if (order_number > 1 || size != 100) NA else min(replicate(2, system.time(fit_rows(r))[["user.self"]]))
+  timed <- order_number == 1 && size == 100
+  time_of <- function(once) if (timed) min(replicate(2, system.time(once())[["user.self"]])) else NA
   fit <- fit_rows(order[seq_len(size)])
-  took <- whole <- NULL
   out <- NULL
   for (b in 2:(n / size)) {
     r <- order[size * (b - 1) + seq_len(size)]
-    took <- c(took, system.time(fit <- suppressWarnings(update(fit, d$scores[r, ], labels[r])))[["user.self"]])
+    before <- fit
+    again <- function() suppressWarnings(update(before, d$scores[r, ], labels[r]))
+    fit <- again()
     if ((size * b) %in% at) {
       end <- size * b == n
       file <- file.path(probs_of, paste0(plan, "-", name, "-all.rds")) # the order of rows does not matter to a fit
+      took <- time_of(again)
+      time <- time_of(function() fit_rows(order[seq_len(size * b)]))
       if (end && file.exists(file)) {
         q <- readRDS(file)
-        time <- fit_time(order) # by this machine now
       } else {
-        times <- vapply(1:(1 + end), function(i) system.time(whole <<- fit_rows(order[seq_len(size * b)]))[["user.self"]], 0)
-        time <- min(times)
-        q <- forecast(whole)
+        q <- forecast(fit_rows(order[seq_len(size * b)]))
         if (end) saveRDS(q, file)
       }
       p <- forecast(fit)
       out <- rbind(out, data.frame(rows = size * b, stream = log_loss(p, labels[test]), all = log_loss(q, labels[test]), apart = max(abs(p - q)),
-        update = mean(utils::tail(took, 8)), fit = time, bytes = length(serialize(fit, NULL))))
+        update = took, fit = time, bytes = length(serialize(fit, NULL))))
     }
   }
   file <- file.path(probs_of, paste0(plan, "-", name, "-", size, ".rds"))
@@ -107,7 +108,7 @@ if (plan != "report") {
 
 say <- function(x) sprintf("%+.4f", x)
 table_of <- function(plan) {
-  lines <- c("| data | batch | orders | log loss of the fit of all rows | streaming less that, mean at the end | largest at any checkpoint | last batch alone, less it | orders apart: log loss | mean change of a row's probabilities | largest | update / fit of all (time, at the end) | bytes saved, at the most |",
+  lines <- c("| data | batch | orders | log loss of the fit of all rows | streaming less that, mean at the end | largest at any checkpoint | last batch alone, less it | orders apart: log loss | mean change of a row's probabilities | largest | update / fit of all (time) | bytes saved, at the most |",
     paste0("|", strrep("---|", 12)))
   own <- found[found$plan == plan, ]
   for (part in split(own, list(own$batch, own$data), drop = TRUE)) {
@@ -115,7 +116,7 @@ table_of <- function(plan) {
     end <- part$rows == max(part$rows)
     lines <- c(lines, sprintf("| %s | %d | %d | %.4f | %s | %s | %s | %.4f | %.4f | %.3f | %s | %.0f |", part$data[1], part$batch[1],
       length(unique(part$order)), mean(part$all[end]), say(mean(gap[end])), say(max(gap)), say(mean((part$last - part$all)[end])),
-      diff(range(part$stream[end])), max(part$other), max(part$most), if (any(timed <- end & !is.na(part$fit))) sprintf("%.2f", mean(part$update[timed]) / mean(part$fit[timed])) else "", max(part$bytes)))
+      diff(range(part$stream[end])), max(part$other), max(part$most), if (any(timed <- !is.na(part$fit))) sprintf("%.2f", sum(part$update[timed]) / sum(part$fit[timed])) else "", max(part$bytes)))
   }
   if (nrow(own)) lines else "Not run."
 }
@@ -135,11 +136,12 @@ order_of <- function(plan) {
   end <- end[end$rows == ave(end$rows, end$data, FUN = max), ]
   between <- tapply(end$stream, end$data, function(x) diff(range(x)))
   change <- own$other * 2 / classes # of a probability
-  cost <- end$update / end$fit
+  first <- found[found$plan == plan & found$batch == 100 & found$order == 1 & !is.na(found$fit), ]
+  cost <- tapply(first$update, first$data, sum) / tapply(first$fit, first$data, sum)
   over <- unique(own$data[own$other > 0.005])
-  sprintf("Orders: log losses at the end at most %.4f apart (%s), mean change of a row's probabilities (half the sum) at most %.4f, more than .005 for %s; of a single probability at most %.4f (%s). Update / fit of all rows (time, at the end, first order): median %.2f, above 1 for %s.",
-    max(between), names(which.max(between)), max(own$other), if (length(over)) paste(over, collapse = ", ") else "none", max(change), own$data[which.max(change)], stats::median(cost[end$order == 1]),
-    if (any(cost[end$order == 1] > 1)) paste(unique(end$data[end$order == 1 & cost > 1]), collapse = ", ") else "none")
+  sprintf("Orders: log losses at the end at most %.4f apart (%s), mean change of a row's probabilities (half the sum) at most %.4f, more than .005 for %s; of a single probability at most %.4f (%s). Update / fit of all rows (time, first order): median %.2f, largest %.2f, above 1 for %s.",
+    max(between), names(which.max(between)), max(own$other), if (length(over)) paste(over, collapse = ", ") else "none", max(change), own$data[which.max(change)], stats::median(cost), max(cost),
+    if (any(cost > 1)) paste(names(which(cost > 1)), collapse = ", ") else "none")
 }
 writeLines(c("# Streaming against fits of all rows", "", sprintf(
   "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE). The first batch is fitted, the others are", Sys.Date(), getRversion()),

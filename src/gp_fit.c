@@ -118,6 +118,7 @@ static void give_line(laid_line *line) {
 /* What has been found of the floors tried so far. */
 typedef struct {
   double value; /* bound and log prior; -INFINITY: no floor could be fitted */
+  int settled;  /* its quick fit has ended at an optimum */
   int passes;
   gpc_prepared now;
   gpc_params at;
@@ -125,10 +126,11 @@ typedef struct {
 } best_floor;
 
 /* A quick fit with a floor of this log prior, from the hyperparameters of the best so
- * far. */
+ * far. Where that fit was still on its way they are chance: a rounding error in the scores
+ * may lead it elsewhere, and this one into another basin. */
 static gpc_status try_floor(gpc_fitting *f, const best_floor *best, double prior,
                             laid_line **line, gpc_optimiser *o) {
-  f->begun = best->value > -INFINITY;
+  f->begun = best->settled;
   f->warm = 0;
   f->at.hyper = best->at.hyper;
   f->at.slope = best->at.slope;
@@ -162,7 +164,7 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample, laid_line **l
       return status;
     gpc_start_seen(f);
     gpc_start_limit_slope(f);
-    if (i == 0 || isnan(f->guess))
+    if (!best.settled || isnan(f->guess))
       gpc_start_guess(f, sample, 0.0);
     const double prior = f->settings->floor_prior ? f->settings->floor_prior[i] : 0.0;
     void *mark = f->memory->mark(f->memory->self);
@@ -187,6 +189,7 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample, laid_line **l
         give_line(best.line);
       best.line = keep ? own : NULL;
       best.value = o.here.elbo + prior;
+      best.settled = status == GPC_OK;
       best.passes = o.progress.passes;
       best.now = f->now;
       f->now.shift = shift; /* room for the next floor */

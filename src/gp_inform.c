@@ -85,7 +85,9 @@ static void read_row(gpc_inform *q, size_t i) {
   if (q->r)
     gpc_features_row(f, q->row, q->work, q->features);
   for (size_t j = 0; j < k; j++) {
-    q->phi[j] = q->query->offset ? q->query->offset[j] : 0.0;
+    q->phi[j] = q->query->offset  ? q->query->offset[j]
+                : q->query->shift ? q->query->shift[i + q->query->data->n * j]
+                                  : 0.0;
     for (size_t e = 0; e < q->r; e++)
       q->phi[j] += q->features[e] * fit->effect[j * q->r + e];
   }

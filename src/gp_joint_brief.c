@@ -12,6 +12,25 @@ void gpc_joint_pack(size_t size, const double *cov, double *packed) {
   }
 }
 
+/* a [n x n], lower triangle, which is overwritten. */
+static gpc_status firm(size_t n, double *a) {
+  for (size_t i = 0; i < n; i++)
+    a[i + n * i] *= 1.0 - GPC_JOINT_FIRM;
+  return gpc_chol_large(n, a);
+}
+
+gpc_status gpc_joint_firm(size_t size, const double *packed, const gpc_memory *memory) {
+  void *mark = memory->mark(memory->self);
+  double *cov = gpc_get_doubles(memory, size * size);
+  for (size_t j = 0; j < size; j++) {
+    memcpy(cov + j + size * j, packed, (size - j) * sizeof(double));
+    packed += size - j;
+  }
+  const gpc_status status = firm(size, cov);
+  memory->release(memory->self, mark);
+  return status;
+}
+
 /* E [e x e], lower triangle. */
 static gpc_status rest(size_t x, size_t e, const double *packed, const gpc_memory *memory,
                        double *out) {
@@ -86,7 +105,7 @@ gpc_status gpc_joint_brief(size_t x, const gpc_features *features, const double 
       for (size_t b = 0; b < a; b++)
         for (size_t j = 0; j < r; j++)
           memcpy(all + a * r + e * (b * r + j), mean + r * j, r * sizeof(double));
-    if (gpc_chol_large(e, all) != GPC_OK)
+    if (firm(e, all) != GPC_OK)
       status = GPC_NOT_CONVERGED;
   }
   memory->release(memory->self, mark);

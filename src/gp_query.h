@@ -20,6 +20,7 @@
 typedef struct {
   gpc_joint_fitted fit; /* features may be none (r = 0) */
   const double *offset; /* [k] added to the latent values, known; or NULL */
+  const double *shift;  /* [n x k] the same of every row; or NULL */
   const gpc_gp_data *data;
 } gpc_query;
 

@@ -19,6 +19,21 @@ static gpc_features features_of(SEXP effects, size_t k) {
   return gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]);
 }
 
+/* A part of the covariance as doubles. */
+static const double *numbers(SEXP list, const char *name, R_xlen_t n) {
+  SEXP x = r_element(list, name);
+  if (TYPEOF(x) != INTSXP)
+    return r_doubles(x, name, n);
+  const int *bits = r_integers(x, name, n);
+  double *out = r_work((size_t)n);
+  for (R_xlen_t i = 0; i < n; i++) {
+    float value;
+    memcpy(&value, bits + i, sizeof value);
+    out[i] = (double)value;
+  }
+  return out;
+}
+
 gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
   SEXP list = r_element(fit, "effects");
   gpc_joint_fitted out = {.process = r_gp_fitted(fit),
@@ -32,13 +47,12 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
   if (brief && !short_form)
     Rf_error("internal error: the covariance of the effects must be in full");
   if (brief) {
-    out.own = r_doubles(own, "own", block * (R_xlen_t)k);
-    out.common = r_doubles(r_element(list, "common"), "common", block);
-    out.cross = r_doubles(r_element(list, "cross"), "cross", (R_xlen_t)(x * e));
+    out.own = numbers(list, "own", block * (R_xlen_t)k);
+    out.common = numbers(list, "common", block);
+    out.cross = numbers(list, "cross", (R_xlen_t)(x * e));
   }
   out.effect = r_doubles(r_element(list, "effect"), "effect", (R_xlen_t)e);
-  const double *packed =
-      r_doubles(r_element(list, "cov"), "cov", (R_xlen_t)(size * (size + 1) / 2));
+  const double *packed = numbers(list, "cov", (R_xlen_t)(size * (size + 1) / 2));
   double *cov = r_work(size * size);
   for (size_t j = 0; j < size; j++)
     for (size_t i = j; i < size; i++)
@@ -79,6 +93,14 @@ SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP weight, SEXP 
   }
   UNPROTECT(1);
   return status == GPC_OK ? out : R_NilValue;
+}
+
+/* May a covariance, given by its lower triangle, be kept in single precision? */
+SEXP r_effects_firm(SEXP cov) {
+  const double length = (double)XLENGTH(cov);
+  const size_t size = (size_t)((sqrt(8.0 * length + 1.0) - 1.0) / 2.0 + 0.5);
+  const double *packed = r_doubles(cov, "cov", (R_xlen_t)(size * (size + 1) / 2));
+  return Rf_ScalarLogical(gpc_joint_firm(size, packed, &r_memory) == GPC_OK);
 }
 
 /* All routines return NULL if the covariance of the effects is not positive definite. */

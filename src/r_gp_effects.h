@@ -1,7 +1,8 @@
 /* r_gp_effects.h: a fit with effects of the classes as the core's struct. fit$effects is
  * a list of `scale` (rms, slope, low, high), `count` (features of each block), `effect`
  * [r x k], `cov` (the lower triangle, packed by columns) and `slopes`; in the short form
- * `cov` is that of the process, and there are `cross`, `own` and `common`. */
+ * `cov` is that of the process, and there are `cross`, `own` and `common`. Large ones are
+ * integers, the bits of single precision (R/gp-effects.R). */
 #ifndef GPC_R_GP_EFFECTS_H
 #define GPC_R_GP_EFFECTS_H
 

@@ -1,5 +1,5 @@
-/* r_query.c: .Call layer of gp_query.h. `fit` and `at` as in r_gp_effects.h, `offset` [k]
- * or NULL. */
+/* r_query.c: .Call layer of gp_query.h. `fit` and `at` as in r_gp_effects.h, `offset` [k],
+ * a matrix [n x k], or NULL. */
 #include "gp_query.h"
 #include "r_gp_effects.h"
 
@@ -9,8 +9,12 @@ static void check(gpc_status status) {
 }
 
 static gpc_query unpack(SEXP fit, const gpc_gp_data *data, SEXP offset) {
+  const int rows = Rf_isMatrix(offset);
+  const R_xlen_t length = (R_xlen_t)(rows ? data->n * data->k : data->k);
+  const double *known = r_doubles_or_null(offset, "offset", length);
   return (gpc_query){.fit = r_joint_fitted(fit, data->k, 0),
-                     .offset = r_doubles_or_null(offset, "offset", (R_xlen_t)data->k),
+                     .offset = rows ? NULL : known,
+                     .shift = rows ? known : NULL,
                      .data = data};
 }
 

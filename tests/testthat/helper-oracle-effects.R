@@ -44,14 +44,16 @@ oracle_effect_free <- function(fit) {
   solve(out)
 }
 
-# The covariance of (v, slope, effects) from its lower triangle
+# The covariance of (v, slope, effects) from its lower triangle, which may be bits of single precision
 oracle_effect_cov <- function(fit) {
   size <- length(fit$inducing) + fit$effects$slopes + length(fit$effects$effect)
   cov <- matrix(0, size, size)
+  lower <- fit$effects$cov
+  if (is.integer(lower)) lower <- readBin(writeBin(lower, raw()), "double", length(lower), size = 4)
   at <- 0
   for (j in seq_len(size)) for (i in j:size) {
     at <- at + 1
-    cov[i, j] <- cov[j, i] <- fit$effects$cov[at]
+    cov[i, j] <- cov[j, i] <- lower[at]
   }
   cov
 }

@@ -3,7 +3,8 @@
 set.seed(41)
 d <- mixed_data(300, 9)
 fit <- quiet_gp(d$scores, d$labels, class_effects = "matrix", hyper = c(matrix = 0.01, softmax = 0.01))
-effects <- fit$effects
+single <- fit
+fit$effects <- effects <- gpcalib:::effects_double(fit$effects)
 full <- gpcalib:::gp_full_effects(fit)
 
 # S of (v, slope) and effects as eq. (33) has it, written out from the fields.
@@ -106,4 +107,51 @@ test_that("damaged effects are an error that says so, in every type of predictio
   plain <- shared_gp(d$scores, d$labels)
   plain["slope_cross"] <- list(NULL)
   refuse(plain, "slope_cross")
+})
+
+test_that("a large covariance is kept in single precision, and predictions stay", {
+  set.seed(44)
+  new <- mixed_data(200, 9)$scores
+  expect_type(single$effects$own, "integer")
+  expect_identical(dim(single$effects$cross), dim(effects$cross))
+  expect_type(single$effects$cov, "double") # of the process: its inverse is needed
+  expect_lt(length(serialize(single, NULL)), length(serialize(fit, NULL)) - 3.9 * length(effects$own))
+  expect_identical(predict(single, new), predict(fit, new))
+  # against doubles that were never rounded
+  cov <- full$effects$cov * (1 + 4e-8 * rep_len(c(-1, 1, 0.3), length(full$effects$cov)))
+  exact <- full
+  exact$effects$cov <- cov
+  rounded <- exact
+  rounded$effects <- gpcalib:::effects_single(exact$effects)
+  expect_type(rounded$effects$cov, "integer")
+  expect_gt(max(abs(gpcalib:::effects_double(rounded$effects)$cov - cov)), 0)
+  expect_lt(max(abs(predict(rounded, new) - predict(exact, new))), 1e-6)
+  set.seed(1)
+  a <- predict(rounded, new[1:5, ], type = "interval")
+  set.seed(1)
+  expect_equal(predict(exact, new[1:5, ], type = "interval"), a, tolerance = 1e-4)
+  few <- quiet_gp(mixed_data(100, 3)$scores, mixed_data(100, 3)$labels, class_effects = "matrix")
+  expect_type(few$effects$cov, "double")
+})
+
+test_that("a covariance that rounding could spoil stays in doubles", {
+  size <- 100
+  cov <- diag(1e-8, size) + 1 # regular, but not beyond single precision
+  effects <- list(cov = cov[lower.tri(cov, TRUE)])
+  expect_silent(chol(cov))
+  expect_identical(gpcalib:::effects_single(effects), effects)
+  cov <- diag(1e-2, size) + 1
+  effects$cov <- cov[lower.tri(cov, TRUE)]
+  expect_type(gpcalib:::effects_single(effects)$cov, "integer")
+  effects$cov[2] <- 1e31
+  expect_identical(gpcalib:::effects_single(effects), effects)
+})
+
+test_that("bits that are no numbers are found out", {
+  broken <- single
+  broken$effects$own[3] <- 2147483647L # not a number
+  expect_error(predict(broken, rbind(1:9 / 9)), class = "gpcalib_error_object")
+  broken <- single
+  broken$effects$cross[1] <- 2139095040L # infinite
+  expect_error(predict(broken, rbind(1:9 / 9)), class = "gpcalib_error_object")
 })

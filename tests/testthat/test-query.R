@@ -9,14 +9,13 @@ query_case <- function(k, effects, n = 60, pool = 25, ...) {
 }
 
 information_of <- function(fit, scores) {
-  posterior <- query_posterior(fit)
-  at <- gp_newdata_free(fit, check_pool(fit, scores, 1))
-  .Call(C_query_information, posterior$fit, at, posterior$offset)
+  posterior <- query_posterior(fit, check_pool(fit, scores, 1))
+  .Call(C_query_information, posterior$fit, posterior$at, posterior$offset)
 }
 
 greedy_of <- function(fit, scores, n) {
-  posterior <- query_posterior(fit)
-  .Call(C_query_greedy, posterior$fit, gp_newdata_free(fit, check_pool(fit, scores, 1)), posterior$offset, n)
+  posterior <- query_posterior(fit, check_pool(fit, scores, 1))
+  .Call(C_query_greedy, posterior$fit, posterior$at, posterior$offset, n)
 }
 
 greedy_of_one <- function(fit, at, i) {
@@ -60,6 +59,23 @@ test_that("more classes than inducing inputs: functions in place of latent value
   expect_lt(max(abs(one$cov - want)) / max(abs(want - s)), 0.05)
 })
 
+test_that("a matrix of many classes is taken as known, as their offsets are", {
+  d <- with_seed(5, confused_data(910, 30))
+  fit <- suppressWarnings(calib_gp(d$scores[1:900, ], d$labels[1:900], class_effects = "matrix"))
+  expect_false(is.null(fit$offsets$wide))
+  pool <- d$scores[901:910, ]
+  z <- centred(pool)
+  s <- oracle_query_cov(fit)
+  sums <- oracle_wide_sums(fit, z)$mean
+  want <- with_seed(1, vapply(1:10, function(i) {
+    row <- oracle_query_row(fit, z[i, ])
+    row$phi <- row$phi - unname(fit$offsets$mean) + sums[i, ]
+    oracle_query_mc(row, s, 3000)$information
+  }, 0))
+  expect_lt(max(abs(information_of(fit, pool) / want - 1)), 0.1)
+  expect_equal(information_of(fit, pool[2, , drop = FALSE]), information_of(fit, pool)[2])
+})
+
 test_that("conditioning on a row is the literal Gaussian update", {
   for (k in c(2, 4)) for (effects in c("none", "matrix")) {
     case <- query_case(k, effects)
@@ -84,8 +100,9 @@ test_that("greedy: each step takes the row that tells most beside those before, 
     expect_false(anyDuplicated(got$row) > 0)
     expect_true(all(diff(got$gain) <= 1e-12))
     # every row looked at in every step, S by hand; a close second is no mistake
-    fit <- query_posterior(case$fit)$fit
-    at <- gp_newdata_free(case$fit, check_pool(case$fit, case$pool, 1))
+    posterior <- query_posterior(case$fit, check_pool(case$fit, case$pool, 1))
+    fit <- posterior$fit
+    at <- posterior$at
     left <- seq_len(n)
     for (step in 1:8) {
       value <- .Call(C_query_information, fit, at, NULL)

@@ -126,12 +126,41 @@ test_that("effects that could have been left out enter with the variance they ha
   expect_lt(spread(doubted), (share + 0.2) * spread(asked)) # little is learned of such effects: about their prior variance
   expect_gt(spread(doubted), (share - 0.2) * spread(asked))
   offsets <- list(worth = 0.4, sd = c(offset = 0.5), mean = c(0.1, -0.1, 0), var = c(0.1, 0.2, 0.25))
-  less <- offsets_tempered(offsets)
   share <- exp(0.4) / 3 / (1 + exp(0.4) / 3)
+  expect_equal(effects_likely(offsets$worth), share)
+  less <- offsets_tempered(offsets, share)
   expect_equal(less$var, 1 / (1 / (0.25 * share) + c(6, 1, 0)))
   expect_equal(less$mean, offsets$mean * less$var / offsets$var)
-  offsets$worth <- 50
-  expect_equal(offsets_tempered(offsets), offsets)
+  expect_equal(offsets_tempered(offsets, effects_likely(50)), offsets)
+})
+
+test_that("a matrix of many classes that could have been left out enters with the variance it has on average", {
+  k <- 30
+  d <- with_seed(8, {
+    z <- matrix(stats::rnorm(k * 150), 150)
+    z[cbind(1:150, sample(k, 150, TRUE))] <- 3
+    z <- z - rowMeans(z)
+    list(z = z, y = factor(oracle_draw(oracle_softmax(0.8 * z)), levels = seq_len(k)))
+  })
+  fit <- fit_gp2(d)
+  expect_true(has_wide(fit))
+  expect_lt(fit$offsets$worth, 1)
+  expect_equal(fit$averaged$likely, effects_likely(fit$offsets$worth))
+  expect_null(fit_gp2(d, class_effects = "matrix")$averaged$likely)
+  before <- unpack_wide(fit$offsets)
+  after <- unpack_wide(gp_averaged(fit)$offsets)
+  for (name in names(fit$offsets$sd)) {
+    at <- wide_parts(k)[[name]]
+    tau2 <- fit$offsets$sd[[name]]^2
+    var <- 1 / (1 / (fit$averaged$likely * tau2) + pmax(1 / before$var[at] - 1 / tau2, 0))
+    expect_equal(after$var[at], var, tolerance = 1e-3) # two bytes each
+    expect_equal(after$mean[at], before$mean[at] * var / before$var[at], tolerance = 1e-3)
+  }
+  sure <- fit
+  sure$averaged$likely <- NULL
+  width <- function(fit) mean(band(fit, d$z)[, , "upper"] - band(fit, d$z)[, , "lower"])
+  expect_lt(width(fit), 0.95 * width(sure))
+  expect_identical(predict(fit, d$z), predict(sure, d$z))
 })
 
 test_that("draws are those of the averaged posterior", {

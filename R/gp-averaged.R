@@ -14,6 +14,7 @@ gp_averaged_part <- function(fit) {
   out <- list(hyper = hyper, inducing = part$inducing, q_mean = part$q_mean, q_cov = part$q_cov, slope_sd = gp_slope_sd(part$slope_var, hyper),
     slope_cross = part$slope_cross, passes = part$passes)
   out$ends <- part$ends # none where rows tell nothing
+  out$between <- part$between
   if (is.null(part$effect)) return(out)
   effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
   effects$effect[] <- part$effect
@@ -69,6 +70,7 @@ gp_averaged <- function(object) {
   for (name in c("hyper", "q_mean", "q_cov", "slope_sd", "slope_cross")) object[[name]] <- part[[name]]
   if (!is.null(part$inducing)) object$inducing <- part$inducing # see averaged_wrong()
   object$growth_ends <- part$ends
+  object$between <- part$between
   if (!is.null(object$effects)) object$effects <- part$effects
   if (!is.null(part$offsets)) object$offsets <- part$offsets
   if (!is.null(part$likely)) object$offsets <- offsets_tempered(object$offsets, part$likely)
@@ -87,6 +89,7 @@ averaged_wrong <- function(object) {
   fields <- list(hyper = field("number", 4L, low = 0, high = 1e150), inducing = if (own) field("number", size), q_mean = field("number", size),
     q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0),
     ends = if ("ends" %in% names(part)) field("number", 2L),
+    between = if ("between" %in% names(part)) field("number", low = 0, high = 1e150),
     likely = if ("likely" %in% names(part)) field("number", low = 0, high = 1))
   wrong <- check_parts(part[!names(part) %in% c("effects", "offsets")], fields[lengths(fields) > 0])
   if (length(wrong)) return(wrong)

@@ -13,6 +13,7 @@ typedef struct {
   gpc_basis basis, point;     /* of the result; of a component */
   gpc_posterior now;          /* room for a component */
   double top, total, sigma;   /* sigma: sum of weight sigma */
+  double between;             /* sum of weight sqrt(gpc_rough_between()) */
   double *origin, *mean, *at; /* [size] sums are about the first component's mean */
   double *cov, *part;         /* [size x size]; [size x size + 2 m size + m m] */
   double *tt;                 /* [m x m] (L*^-1 L)' of a component */

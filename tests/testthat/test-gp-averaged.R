@@ -163,6 +163,27 @@ test_that("a matrix of many classes that could have been left out enters with th
   expect_identical(predict(fit, d$z), predict(sure, d$z))
 })
 
+test_that("rough maps are uncertain between their knots", {
+  d <- with_seed(6, { # a root
+    z <- outer(stats::rnorm(1500, sd = 1.25), c(1, -1))
+    list(z = z, y = factor(oracle_draw(oracle_softmax(1.5 * sign(z) * sqrt(abs(z)))), levels = 1:2))
+  })
+  fit <- fit_gp2(d, class_effects = "none")
+  expect_gt(fit$averaged$between, 1e-3)
+  none <- fit
+  none$averaged$between <- 0
+  z <- outer(c(0.05, 1), c(1, -1))
+  spread <- function(fit) {
+    draws <- with_seed(2, predict(fit, z, type = "draws", n_draws = 4000))
+    apply(log(draws[, 1, ] / draws[, 2, ]), 1, stats::var)
+  }
+  expect_equal(spread(fit) - spread(none), rep(2 * fit$averaged$between, 2), tolerance = 0.3) # of two classes
+  expect_identical(predict(fit, z), predict(none, z))
+  old <- fit # of a version that did not know
+  old$averaged$between <- NULL
+  expect_identical(band(old, z), band(none, z))
+})
+
 test_that("draws are those of the averaged posterior", {
   d <- two_bent(120, 4)
   fit <- fit_gp2(d, class_effects = "none")

@@ -15,6 +15,7 @@ gp_averaged_part <- function(fit) {
     slope_cross = part$slope_cross, passes = part$passes)
   out$ends <- part$ends # none where rows tell nothing
   out$between <- part$between
+  out$bent <- part$bent
   if (is.null(part$effect)) return(out)
   effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
   effects$effect[] <- part$effect
@@ -71,6 +72,7 @@ gp_averaged <- function(object) {
   if (!is.null(part$inducing)) object$inducing <- part$inducing # see averaged_wrong()
   object$growth_ends <- part$ends
   object$between <- part$between
+  object$bent <- part$bent
   if (!is.null(object$effects)) object$effects <- part$effects
   if (!is.null(part$offsets)) object$offsets <- part$offsets
   if (!is.null(part$likely)) object$offsets <- offsets_tempered(object$offsets, part$likely)
@@ -89,7 +91,7 @@ averaged_wrong <- function(object) {
   fields <- list(hyper = field("number", 4L, low = 0, high = 1e150), inducing = if (own) field("number", size), q_mean = field("number", size),
     q_cov = field("number", size^2), slope_sd = field("number", low = 0), slope_cross = field("number", size), passes = field("whole", low = 0),
     ends = if ("ends" %in% names(part)) field("number", 2L),
-    between = if ("between" %in% names(part)) field("number", low = 0, high = 1e150),
+    between = if ("between" %in% names(part)) field("number", low = 0, high = 1e150), bent = if ("bent" %in% names(part)) field("number", low = 0, high = 1),
     likely = if ("likely" %in% names(part)) field("number", low = 0, high = 1))
   wrong <- check_parts(part[!names(part) %in% c("effects", "offsets")], fields[lengths(fields) > 0])
   if (length(wrong)) return(wrong)

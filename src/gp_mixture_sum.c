@@ -170,6 +170,10 @@ void gpc_mixture_sum_add(gpc_mixture_sum *f, double value) {
   f->points++;
 }
 
+double gpc_mixture_sum_share(const gpc_mixture_sum *f, double value) {
+  return exp(value - f->top) / f->total;
+}
+
 /* The diagonal of cov [n x n] raised until it is positive definite: rounding may leave
  * little of its smallest eigenvalues where rows have enormous weights. `ridge` is where that
  * begins. It is relative to the largest variance of the first m, which are whitened values, and of

@@ -27,6 +27,9 @@ gpc_status gpc_mixture_sum_begin(const gpc_mixture_settings *settings,
 /* f->now with weight exp(value). A component whose kernel cannot be factored is left out. */
 void gpc_mixture_sum_add(gpc_mixture_sum *f, double value);
 
+/* The share of what was added with weight exp(value). */
+double gpc_mixture_sum_share(const gpc_mixture_sum *f, double value);
+
 /* The result, with the variance that the components have on average. */
 gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out);
 

@@ -166,6 +166,7 @@ static double odds_of_line(made_up *t, gpc_mixture_settings *how, gpc_posterior 
   t->looks = 0;
   CHECK(gpc_mixture_make(&looker, how, out, &points) == GPC_OK);
   const double w = 0.5 * (1.0 - out->at.slope / 0.8);
+  CHECK_NEAR(out->bent, 1.0 - w, 1e-12);
   return w / (1.0 - w);
 }
 

@@ -266,6 +266,11 @@ test_that("a quarter of the draws grow beyond the scores that rows tell of, and 
   })
   for (effects in c("none", "offset", "matrix")) {
     fit <- fit_gp2(d, class_effects = effects)
+    expect_true(fit$averaged$bent >= 0 && fit$averaged$bent <= 1)
+    half <- fit
+    half$averaged$bent <- 0.5 # then every eighth pair
+    expect_identical(which(gp_growth(gp_averaged(half), 40)$growth > 0), seq(8L, 40L, 8L))
+    fit$averaged$bent <- NULL # as fits of older versions
     ends <- fit$averaged$ends
     # eq. (26b): by information, of which 8 (or a tenth of all) are left on either side
     p <- predict(fit, d$z)

@@ -115,7 +115,8 @@
 #' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), where w is the width of the bulk of the scores.
 #' With three or more classes the straight line has a prior probability of its own, 1/5. Each posterior is a Laplace
 #' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). The average is
-#' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. An
+#' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`, and
+#' what a process with \eqn{\nu = 1/2}{nu = 1/2} does between its knots is added to its variance. An
 #' interval that would not contain the probability itself is extended to do so.
 #'
 #' With up to 40 class effects, the average is also taken over a common factor of their variances. With three or more
@@ -175,9 +176,9 @@
 #'   * `range` (of the scores seen), `increasing` (whether the posterior mean increases on that range) and `changed` (how many calibration rows
 #'     change their most likely class);
 #'   * with `monotone = TRUE`, `order_cost` (the loss in log-likelihood) and `order_mass` (the weights of the projection);
-#'   * `averaged`, the posterior for intervals and draws (with the same fields, the number of its `passes`, and `ends`,
-#'     for which see
-#'     [`predict()`][predict.calib_gp]), or `NULL`;
+#'   * `averaged`, the posterior for intervals and draws, or `NULL`: the same fields, the number of its `passes`, `ends`
+#'     (see [`predict()`][predict.calib_gp]), `between` (the variance between knots), `bent` (the posterior probability
+#'     that the map is not a straight line) and, with effects of many classes, `likely` (that there are any);
 #'   * `outside`, 0.2: the pseudo-count for rows unlike the calibration rows (see [`predict()`][predict.calib_gp]), or `NULL`;
 #'   * `scores_seen`, a histogram of the scores and a temperature for [`autoplot()`][autoplot.calib_gp].
 #' @references

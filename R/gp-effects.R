@@ -128,7 +128,7 @@ gp_with_wide <- function(fit, data, effects) {
   part <- wide_parts(k)
   fit$offsets <- list(worth = worth, sd = stats::setNames(wide$tau, c("offset", "power", "softmax"))[c(TRUE, wide$power, TRUE)],
     mean = stats::setNames(wide$mean[part$offset], data$classes), var = wide$var[part$offset],
-    wide = pack_wide(wide$steep, wide$mean, wide$var, wide$tau, k))
+    wide = pack_wide(wide$steep, wide$mean, wide$var, k))
   fit
 }
 

@@ -27,8 +27,7 @@ fit_gp <- function(data, mean, spec, floor) {
   increasing <- if (fit$class_effects == "none") fit$increasing else rises(fit)
   averaged <- gp_averaged_part(fit)
   doubted <- spec$class_effects == "auto" && !"offset" %in% names(spec$hyper)
-  # (a matrix of many classes is kept only where the evidence is clear)
-  if (!is.null(averaged) && !is.null(fit$offsets) && is.null(fit$offsets$wide) && doubted) averaged$offsets <- offsets_tempered(fit$offsets)
+  if (!is.null(averaged) && !is.null(fit$offsets) && doubted) averaged <- average_doubted(averaged, fit$offsets)
   if (spec$monotone && !is.null(fit$effects)) { # a projection takes the process apart from its offsets
     if (!is.null(averaged)) averaged <- gp_part_offsets(averaged)
     fit <- gp_part_offsets(fit)

@@ -35,13 +35,16 @@ gp_tilt <- function(object, out, pairs) {
 # as what rows leave open (src/gp_ends.c), on maps that grow like powers, squares and exponentials, and on some that flatten out.
 growth_scale <- 4
 
-#' Growth beyond the scores that rows tell of, equation (26b): every fourth pair of draws has some
+growth_share <- 0.25 # of the draws of maps that are no lines
+
+#' Growth beyond the scores that rows tell of, equation (26b): every fourth pair of draws has some, or fewer where the map may be a line
 #' @return list: `growth` [pairs], `ends` = c(low, high, scale of G); NULL for posteriors that are not averaged.
 #' @noRd
 gp_growth <- function(object, pairs) {
   ends <- object$growth_ends
   if (is.null(ends) || object$mean == "log") return(NULL) # whose scores are probabilities
-  some <- seq_len(pairs) %% 4 == 0
+  share <- growth_share * if (is.null(object$bent)) 1 else object$bent # which fits of older versions do not know
+  some <- diff(floor(share * 0:pairs + 1e-9)) > 0
   growth <- numeric(pairs)
   growth[some] <- abs(stats::rcauchy(sum(some), scale = growth_scale))
   list(growth = growth, ends = c(ends, 2 * object$hyper[["slope"]] / (ends[2] - ends[1])))

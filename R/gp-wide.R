@@ -23,7 +23,7 @@ unpack_units <- function(packed, n) packed$unit * (unpack_codes(packed$codes, 2L
 #' What a fit keeps: `steep`, the scale of the features; means and standard deviations of powers, as they are, and of the matrix
 #' [class x class whose probability it is], packed
 #' @noRd
-pack_wide <- function(steep, mean, var, tau, k) {
+pack_wide <- function(steep, mean, var, k) {
   part <- wide_parts(k)
   list(steep = steep, power = mean[part$power], power_var = var[part$power], mean = pack_units(mean[part$softmax]),
     sd = pack_units(sqrt(var[part$softmax])))

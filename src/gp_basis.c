@@ -71,7 +71,7 @@ void gpc_basis_eval(const gpc_basis *basis, size_t n, const double *z, double *a
     for (size_t i = 0; i < n; i++)
       rho[i] -= a[i + n * j] * a[i + n * j];
   for (size_t i = 0; i < n; i++)
-    rho[i] = rho[i] < 0.0 ? 0.0 : rho[i];
+    rho[i] = (rho[i] < 0.0 ? 0.0 : rho[i]) + basis->hyper.between;
 }
 
 void gpc_basis_grad_zero(size_t m, gpc_basis_grad *grad) {

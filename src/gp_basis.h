@@ -2,7 +2,7 @@
  *
  *   k(x, x') = s2 exp(-(x - x')^2 / (2 l^2)) + sn2 [same point]           methods, eq.
  * (2) K_uu = k(xi, xi) + jitter s2 I = L L',   a(z) = L^-1 k(xi, z)             eq. (5), (6)
- *   rho(z) = s2 + sn2 - a(z)'a(z)                                          eq. (8)
+ *   rho(z) = s2 + sn2 - a(z)'a(z) + between                                eq. (8), (43a)
  *
  * The white noise is in K_uu and in rho, never in k(xi, z).
  *
@@ -27,6 +27,8 @@ typedef struct {
 typedef struct {
   double s2, l, sn2;
   const gpc_rough *rough; /* NULL: eq. (2) */
+  double between;         /* variance that an average of rough processes has between its
+                             knots, eq. (43a): in rho, never in K_uu */
 } gpc_hyper;
 
 typedef struct {

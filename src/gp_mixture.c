@@ -133,15 +133,20 @@ static void look_at_line(mixing *f, double l) {
     f->line_from = LINE_SLOT;
 }
 
-/* The line added, with its own prior mass and that of sigmas that were as good. */
-static void add_line(mixing *f) {
+/* The line added, with its own prior mass and that of sigmas that were as good. Returns its
+ * posterior probability. */
+static double add_line(mixing *f) {
   const double mass =
       log(kinds(f) * f->settings->line + (1.0 - f->settings->line) * f->below);
   int passed;
   if (!(f->line + mass >= f->sum.top - COUNTS - GPC_MIXTURE_SLACK))
-    return;
-  if (look(f, f->line_from, -1, LINE_SIGMA, f->line_l, mass, &passed) == GPC_OK)
-    add(f, f->sum.now.value + mass);
+    return 0.0;
+  if (look(f, f->line_from, -1, LINE_SIGMA, f->line_l, mass, &passed) != GPC_OK)
+    return 0.0;
+  const int before = f->sum.points;
+  add(f, f->sum.now.value + mass);
+  return f->sum.points > before ? gpc_mixture_sum_share(&f->sum, f->sum.now.value + mass)
+                                : 0.0;
 }
 
 /* The grid ---------------------------------------------------------------------------- */
@@ -272,8 +277,7 @@ gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
     const int moved = begin(settings, &sigma, &l);
     walk(&f, 0, moved ? 1 : -1, sigma, l);
   }
-  if (f.line_from >= 0)
-    add_line(&f);
+  out->bent = f.line_from >= 0 ? 1.0 - add_line(&f) : 1.0;
   *points = f.sum.points;
   return f.sum.points ? gpc_mixture_sum_finish(&f.sum, out) : GPC_NOT_PD;
 }

@@ -151,6 +151,10 @@ void gpc_mixture_sum_add(gpc_mixture_sum *f, double value) {
   }
   f->total = rest * f->total + weight;
   f->sigma = rest * f->sigma + weight * sqrt(now->at.hyper.s2);
+  if (f->settings->rough)
+    f->between =
+        rest * f->between +
+        weight * sqrt(gpc_rough_between(now->at.hyper, f->settings->rough->step));
   for (size_t c = 0; c < size; c++)
     f->at[c] -= f->origin[c];
   add_column(size, rest, weight, f->at, 0.0, f->at, f->mean);
@@ -162,6 +166,10 @@ void gpc_mixture_sum_add(gpc_mixture_sum *f, double value) {
       add_column(size - c, rest, weight, own + c, d, f->at + c, sums + c);
   }
   f->points++;
+}
+
+double gpc_mixture_sum_share(const gpc_mixture_sum *f, double value) {
+  return exp(value - f->top) / f->total;
 }
 
 /* The diagonal of cov [n x n] raised until it is positive definite: rounding may leave
@@ -221,6 +229,7 @@ static gpc_status finish(gpc_mixture_sum *f, gpc_posterior *out) {
   set_change(&f->basis, &f->point, f->tt);
   change_posterior(&f->now, f->tt, f->at, f->part, out->cov);
   out->at.hyper = f->point.hyper;
+  out->at.hyper.between = f->between / f->total * (f->between / f->total);
   out->at.slope = f->now.at.slope;
   memcpy(out->at.inducing, f->basis.inducing, m * sizeof(double));
   memcpy(out->at.q_mean, f->at, m * sizeof(double));

@@ -13,6 +13,7 @@ typedef struct {
   gpc_basis basis, point;     /* of the result; of a component */
   gpc_posterior now;          /* room for a component */
   double top, total, sigma;   /* sigma: sum of weight sigma */
+  double between;             /* sum of weight sqrt(gpc_rough_between()) */
   double *origin, *mean, *at; /* [size] sums are about the first component's mean */
   double *cov, *part;         /* [size x size]; [2 m size + m m] */
   double *tt;                 /* [m x m] (L*^-1 L)' of a component */
@@ -25,6 +26,9 @@ gpc_status gpc_mixture_sum_begin(const gpc_mixture_settings *settings,
 
 /* f->now with weight exp(value). A component whose kernel cannot be factored is left out. */
 void gpc_mixture_sum_add(gpc_mixture_sum *f, double value);
+
+/* The share of what was added with weight exp(value). */
+double gpc_mixture_sum_share(const gpc_mixture_sum *f, double value);
 
 /* The result, with the variance that the components have on average. The room of the sum is
  * given back. */

@@ -15,6 +15,7 @@ typedef struct {
   double *cov; /* [size x size], size = m + slopes + e; of a component, of what is not m
                      the lower triangle at least */
   double low, high; /* scores beyond which rows tell little (gp_lift.h) */
+  double bent;      /* of a mixture: the probability that its map is no line */
   double value;     /* ELBO + log sd(slope) */
 } gpc_posterior;
 

@@ -8,6 +8,8 @@
 #define FEW 30  /* knots: as many as 56 nodes over the bulk serve, ... */
 #define MORE 58 /* ... and 112 */
 #define FEW_INDUCING 16
+#define INTERPOLATED                                                                     \
+  1.23 /* of a bridge's variance: the interpolation is not the best for nu = 1/2 */
 #define BEYOND 0.1 /* of the inducing inputs' span, on either side */
 
 size_t gpc_rough_knots(size_t m) { return m <= FEW_INDUCING ? FEW : MORE; }
@@ -76,4 +78,12 @@ gpc_status gpc_rough_make(size_t m, const double *knots, double step, size_t n,
     out->kinds[i] =
         (gpc_rough){.kind = i ? GPC_MATERN12 : GPC_MATERN32, .n = n, .between = between};
   return status;
+}
+
+/* eq. (43a). Given its values at the knots a process with nu = 1/2 is a bridge between any
+ * two, whose variance midway is s2 tanh(step / (2 l)). */
+double gpc_rough_between(gpc_hyper hyper, double step) {
+  if (!hyper.rough || hyper.rough->kind != GPC_MATERN12)
+    return 0.0;
+  return INTERPOLATED * hyper.s2 * tanh(0.5 * step / hyper.l);
 }

@@ -36,4 +36,8 @@ double gpc_rough_nodes(const gpc_params *from);
 gpc_status gpc_rough_make(size_t m, const double *knots, double step, size_t n,
                           const double *z, const gpc_memory *memory, gpc_roughness *out);
 
+/* By which variance a rough process with knots `step` apart differs from its interpolation
+ * midway between them: eq. (43a). 0 for nu = 3/2, where it is of the third order in the step. */
+double gpc_rough_between(gpc_hyper hyper, double step);
+
 #endif

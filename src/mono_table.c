@@ -56,7 +56,7 @@ static size_t added_inputs(const gpc_gp_fitted *fit, const gpc_mono_seen *seen,
   gpc_basis_eval(&fit->basis, points, z, a, rho);
   size_t count = 0;
   for (size_t i = 0; i < points; i++) {
-    if (rho[i] - hyper->sn2 <= UNEXPLAINED * hyper->s2)
+    if (rho[i] - hyper->sn2 - hyper->between <= UNEXPLAINED * hyper->s2)
       continue;
     if (w)
       w[count] = z[i];

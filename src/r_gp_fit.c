@@ -114,9 +114,10 @@ static SEXP lower_of(size_t size, const double *cov) {
 
 /* A mixture over hyperparameters as a list. */
 static SEXP pack_mixture(const gpc_posterior *p, int passes) {
-  static const char *names[] = {"hyper",     "inducing",    "q_mean", "q_cov",
-                                "slope_var", "slope_cross", "effect", "cov",
-                                "passes",    "ends",        ""};
+  static const char *names[] = {"hyper",     "inducing",    "q_mean",  "q_cov",
+                                "slope_var", "slope_cross", "effect",  "cov",
+                                "passes",    "ends",        "between", "bent",
+                                ""};
   SEXP out = PROTECT(r_named_list(names));
   const size_t m = p->at.m, size = m + p->slopes + p->e;
   const double hyper[4] = {p->at.hyper.s2, p->at.hyper.l, p->at.hyper.sn2, p->at.slope};
@@ -127,6 +128,8 @@ static SEXP pack_mixture(const gpc_posterior *p, int passes) {
   put(out, names, "slope_cross", cross);
   put(out, names, "slope_var", Rf_ScalarReal(gpc_posterior_slope(p, REAL(cross))));
   put(out, names, "hyper", vector_of(4, hyper));
+  put(out, names, "bent", Rf_ScalarReal(p->bent));
+  put(out, names, "between", Rf_ScalarReal(p->at.hyper.between));
   put(out, names, "passes", Rf_ScalarInteger(passes));
   put(out, names, "inducing", vector_of(m, p->at.inducing));
   put(out, names, "q_mean", vector_of(m, p->at.q_mean));

@@ -13,10 +13,15 @@ gpc_gp_fitted r_gp_fitted(SEXP fit) {
   SEXP inducing = r_element(fit, "inducing");
   const size_t m = (size_t)XLENGTH(inducing);
   const double *hyper = r_doubles(r_element(fit, "hyper"), "hyper", 4);
+  SEXP between = r_element_or_null(fit, "between"); /* of an averaged posterior */
   gpc_gp_fitted out = {
       .basis = {.m = m,
                 .inducing = r_doubles(inducing, "inducing", -1),
-                .hyper = {.s2 = hyper[0], .l = hyper[1], .sn2 = hyper[2]},
+                .hyper = {.s2 = hyper[0],
+                          .l = hyper[1],
+                          .sn2 = hyper[2],
+                          .between =
+                              Rf_isNull(between) ? 0.0 : r_number(between, "between")},
                 .chol = r_work(m * m)},
       .prior = {.mean = mean_function(r_element(fit, "mean")), .slope = hyper[3]},
       .q_mean = r_doubles(r_element(fit, "q_mean"), "q_mean", (R_xlen_t)m),

@@ -166,6 +166,7 @@ static double odds_of_line(made_up *t, gpc_mixture_settings *how, gpc_posterior 
   t->looks = 0;
   CHECK(gpc_mixture_make(&looker, how, out, &points) == GPC_OK);
   const double w = 0.5 * (1.0 - out->at.slope / 0.8);
+  CHECK_NEAR(out->bent, 1.0 - w, 1e-12);
   return w / (1.0 - w);
 }
 
@@ -268,6 +269,41 @@ static void test_rough(void) {
   cmemory_end();
 }
 
+/* eq. (43a): what interpolation misses midway between knots, and what it adds to the residual
+ * of a basis. */
+static void test_between(void) {
+  double many[20];
+  const double middle = 5.25;
+  gpc_roughness rough;
+  for (size_t i = 0; i < 20; i++)
+    many[i] = 0.5 + 0.5 * (double)i;
+  CHECK(gpc_rough_make(20, many, 0.5, 1, &middle, &cmemory, &rough) == GPC_OK);
+  const double *b = rough.kinds[1].between, lengths[3] = {0.7, 2.0, 600.0};
+  for (int n = 0; n < 3; n++) {
+    const double l = lengths[n];
+    double want = 1.0;
+    for (size_t i = 0; i < 20; i++) {
+      want -= 2.0 * b[i] * exp(-fabs(many[i] - middle) / l);
+      for (size_t j = 0; j < 20; j++)
+        want += b[i] * b[j] * exp(-fabs(many[i] - many[j]) / l);
+    }
+    const gpc_hyper hyper = {.s2 = 2.0, .l = l, .rough = &rough.kinds[1]};
+    CHECK_REL(gpc_rough_between(hyper, 0.5), 2.0 * want, 0.02);
+    const gpc_hyper smoother = {.s2 = 2.0, .l = l, .rough = &rough.kinds[0]};
+    CHECK(gpc_rough_between(smoother, 0.5) == 0.0);
+  }
+  double knots[3] = {0.0, 0.5, 1.0}, z[2] = {0.2, 5.0}, chol[9], a[6], rho[2], more[2];
+  gpc_basis basis = {
+      .m = 3, .inducing = knots, .hyper = {2.0, 0.8, 1e-8, NULL, 0.0}, .chol = chol};
+  CHECK(gpc_basis_factor(&basis) == GPC_OK);
+  gpc_basis_eval(&basis, 2, z, a, rho);
+  basis.hyper.between = 0.3;
+  gpc_basis_eval(&basis, 2, z, a, more);
+  for (int i = 0; i < 2; i++)
+    CHECK_NEAR(more[i], rho[i] + 0.3, 1e-15);
+  cmemory_end();
+}
+
 /* Both rough kernels are looked at, and what they agree on stays what it is. */
 static void test_rough_same(void) {
   made_up t;
@@ -315,6 +351,7 @@ static void test_ends(void) {
 int main(void) {
   test_ends();
   test_rough();
+  test_between();
   test_rough_same();
   test_same();
   test_split();

@@ -126,12 +126,62 @@ test_that("effects that could have been left out enter with the variance they ha
   expect_lt(spread(doubted), (share + 0.2) * spread(asked)) # little is learned of such effects: about their prior variance
   expect_gt(spread(doubted), (share - 0.2) * spread(asked))
   offsets <- list(worth = 0.4, sd = c(offset = 0.5), mean = c(0.1, -0.1, 0), var = c(0.1, 0.2, 0.25))
-  less <- offsets_tempered(offsets)
   share <- exp(0.4) / 3 / (1 + exp(0.4) / 3)
+  expect_equal(effects_likely(offsets$worth), share)
+  less <- offsets_tempered(offsets, share)
   expect_equal(less$var, 1 / (1 / (0.25 * share) + c(6, 1, 0)))
   expect_equal(less$mean, offsets$mean * less$var / offsets$var)
-  offsets$worth <- 50
-  expect_equal(offsets_tempered(offsets), offsets)
+  expect_equal(offsets_tempered(offsets, effects_likely(50)), offsets)
+})
+
+test_that("a matrix of many classes that could have been left out enters with the variance it has on average", {
+  k <- 30
+  d <- with_seed(8, {
+    z <- matrix(stats::rnorm(k * 150), 150)
+    z[cbind(1:150, sample(k, 150, TRUE))] <- 3
+    z <- z - rowMeans(z)
+    list(z = z, y = factor(oracle_draw(oracle_softmax(0.8 * z)), levels = seq_len(k)))
+  })
+  fit <- fit_gp2(d)
+  expect_true(has_wide(fit))
+  expect_lt(fit$offsets$worth, 1)
+  expect_equal(fit$averaged$likely, effects_likely(fit$offsets$worth))
+  expect_null(fit_gp2(d, class_effects = "matrix")$averaged$likely)
+  before <- unpack_wide(fit$offsets)
+  after <- unpack_wide(gp_averaged(fit)$offsets)
+  for (name in names(fit$offsets$sd)) {
+    at <- wide_parts(k)[[name]]
+    tau2 <- fit$offsets$sd[[name]]^2
+    var <- 1 / (1 / (fit$averaged$likely * tau2) + pmax(1 / before$var[at] - 1 / tau2, 0))
+    expect_equal(after$var[at], var, tolerance = 1e-3) # two bytes each
+    expect_equal(after$mean[at], before$mean[at] * var / before$var[at], tolerance = 1e-3)
+  }
+  sure <- fit
+  sure$averaged$likely <- NULL
+  width <- function(fit) mean(band(fit, d$z)[, , "upper"] - band(fit, d$z)[, , "lower"])
+  expect_lt(width(fit), 0.95 * width(sure))
+  expect_identical(predict(fit, d$z), predict(sure, d$z))
+})
+
+test_that("rough maps are uncertain between their knots", {
+  d <- with_seed(6, { # a root
+    z <- outer(stats::rnorm(1500, sd = 1.25), c(1, -1))
+    list(z = z, y = factor(oracle_draw(oracle_softmax(1.5 * sign(z) * sqrt(abs(z)))), levels = 1:2))
+  })
+  fit <- fit_gp2(d, class_effects = "none")
+  expect_gt(fit$averaged$between, 1e-3)
+  none <- fit
+  none$averaged$between <- 0
+  z <- outer(c(0.05, 1), c(1, -1))
+  spread <- function(fit) {
+    draws <- with_seed(2, predict(fit, z, type = "draws", n_draws = 4000))
+    apply(log(draws[, 1, ] / draws[, 2, ]), 1, stats::var)
+  }
+  expect_equal(spread(fit) - spread(none), rep(2 * fit$averaged$between, 2), tolerance = 0.3) # of two classes
+  expect_identical(predict(fit, z), predict(none, z))
+  old <- fit # of a version that did not know
+  old$averaged$between <- NULL
+  expect_identical(band(old, z), band(none, z))
 })
 
 test_that("draws are those of the averaged posterior", {
@@ -216,6 +266,11 @@ test_that("a quarter of the draws grow beyond the scores that rows tell of, and 
   })
   for (effects in c("none", "offset", "matrix")) {
     fit <- fit_gp2(d, class_effects = effects)
+    expect_true(fit$averaged$bent >= 0 && fit$averaged$bent <= 1)
+    half <- fit
+    half$averaged$bent <- 0.5 # then every eighth pair
+    expect_identical(which(gp_growth(gp_averaged(half), 40)$growth > 0), seq(8L, 40L, 8L))
+    fit$averaged$bent <- NULL # as fits of older versions
     ends <- fit$averaged$ends
     # eq. (26b): by information, of which 8 (or a tenth of all) are left on either side
     p <- predict(fit, d$z)

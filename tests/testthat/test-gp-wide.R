@@ -53,7 +53,7 @@ test_that("predictions have the mean and the variance of the effects", {
   phi <- matrix(latent(fit, as.vector(z))$mean, nrow(z))
   expect_equal(unname(predict(fit, wide$new, approx = "mean")), oracle_soft_rows(phi + sums$mean), tolerance = 1e-6)
   plain <- fit
-  plain["offsets"] <- list(NULL)
+  plain[c("offsets", "averaged")] <- list(NULL) # whose effects are those of the fit
   plain$class_effects <- "none"
   bare <- predict(plain, wide$new, type = "latent")
   full <- predict(fit, wide$new, type = "latent")

@@ -74,7 +74,7 @@ test_that("separated classes stop at a confidence of (N + 1)/(N + 2), smoothed o
   expect_equal(mean(pmax(p[, 1], p[, 2])), 7 / 8, tolerance = 1e-7)
   expect_silent(calib_platt(s, y, input = "logits"))
   many <- cbind(diag(3), 0.5)[rep(1:3, 4), ]
-  expect_warning(calib_platt(10 * many, factor(rep(1:3, 4), levels = 1:4), targets = "raw") |>
+  expect_warning(calib_platt(10 * many, factor(rep(1:3, 4), levels = 1:4), "logits", targets = "raw") |>
     withCallingHandlers(gpcalib_warning_absent = function(w) invokeRestart("muffleWarning")),
     "3 of 4 classes", class = "gpcalib_warning_separated")
 })

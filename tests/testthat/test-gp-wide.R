@@ -146,8 +146,8 @@ test_that("limits and held variances are kept to", {
 
 test_that("what is said and drawn of them", {
   fit <- wide$fit
-  expect_output(print(fit), "offsets, (powers, )?matrix of the probabilities \\(chosen by \"auto\"\\); they raise the log evidence by")
-  expect_output(print(summary(fit)), "often mistaken .*true \"")
+  expect_output(print(fit), "offsets, (powers, )?matrix of the probabilities \\(chosen by \"auto\"\\); change in log evidence \\+")
+  expect_output(print(summary(fit)), "more .* often confused .*true \"")
   terms <- tidy(fit)
   e <- oracle_wide(fit)
   w <- e$w - rep(colMeans(e$w), each = 30)
@@ -157,7 +157,7 @@ test_that("what is said and drawn of them", {
   expect_equal(effect_moves(fit)$estimate[7, 6], w[7, 6] * (0.9 - 1 / 60))
   expect_named(coef(fit)[terms$term == "softmax[7, 6]"], "softmax[7, 6]")
   plot <- autoplot(fit, what = "matrix")
-  expect_match(plot$labels$caption, "largest changes")
+  expect_match(plot$labels$caption, "changes? beyond two")
   expect_s3_class(autoplot(fit, what = "offsets"), "ggplot")
 })
 
@@ -271,6 +271,6 @@ test_that("a fit whose parts have no finite worth is a fit without them", {
     fit$effects <- replace(again$effects, "slopes", fit$effects$slopes)
     expect_false("parts" %in% names(fit$effects))
     expect_true(all(is.finite(predict(fit, d$scores[1:3, ]))))
-    expect_output(print(summary(fit)), "Class effects change the log evidence by .* together\\.")
+    expect_output(print(summary(fit)), "All class effects together: [-+][0-9.]+ in log evidence\\.")
   }
 })

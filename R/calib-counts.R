@@ -25,7 +25,7 @@
 #' @inheritParams calib_sums
 #' @param probs A data frame or lazy table with `truth` and `estimate`, or probabilities (for which `labels` are needed).
 #' @param digits How many decimals are kept, on `scale`.
-#' @param scale Round `"logit"`s (log-odds) or `"prob"`abilities.
+#' @param scale What is rounded: log-odds (`"logit"`) or probabilities (`"prob"`).
 #' @param event The class that is the event; `NULL`: the second of two.
 #' @return A data frame of class `calib_counts` with the columns `by` (if asked for), `prob` (of the event), `label` (a factor: other or
 #'   event) and `n` (the number of rows).

@@ -57,13 +57,13 @@
 #'   against it or there are fewer rows than classes.) `print()` says which were chosen and by how much they raise
 #'   the bound. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
-#' * `"none"` is the model of the paper and of version 0.1 of this package.
+#' * `"none"` is the model of the paper.
 #' * `"offset"` and `"matrix"` add these effects in any case.
 #'
 #' The matrix is used with up to 26 classes and the second matrix with up to 14; [gp_control()] can change these limits. With 27 to 200
-#' classes there are offsets, a matrix on the temperature-scaled probabilities (those below 1/(2K) count as 0, the others as what is above it), and powers if
+#' classes there are offsets, a matrix on the temperature-scaled probabilities (1/(2K) is subtracted from them, and negative differences count as 0), and powers if
 #' these raise the bound. They are fitted after the map, which stays as it is, and are independent of each other in the posterior. With more
-#' classes there are only offsets. With 100 classes the matrix lowered the log loss by .006 to .008 with 5000 calibration rows, and by about .001
+#' classes there are only offsets. With 100 classes the matrix lowered the log loss by 0.006 to 0.008 with 5000 calibration rows, and by about 0.001
 #' with 1000; with 200 it made no difference. [`summary()`][calibrator] says which classes are shifted and which are confused with each other.
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
 #' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`); `power[k]`.
@@ -133,7 +133,7 @@
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K) and keeps the one with the
 #' highest bound. With few rows, the bound may favour a very low floor only because no true class among them had a score of
 #' zero. Floors below half the smallest positive value therefore have a prior proportional to their square root (except with
-#' `class_effects = "none"`, which is the model of version 0.1).
+#' `class_effects = "none"`).
 #'
 #' # When the data do not determine the map
 #' If every calibration row is classified correctly, the slope \eqn{\alpha}{alpha} has no finite optimum. It is then
@@ -239,6 +239,8 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 }
 
 #' How calib_gp() is computed
+#'
+#' Settings of the optimiser, and limits on the size of the model and of the object. The defaults rarely need to be changed.
 #'
 #' @param tol Stop when the next step is expected to raise the evidence lower bound by less than this.
 #' @param max_passes The largest number of passes over the data.

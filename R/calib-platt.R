@@ -5,7 +5,7 @@
 #'
 #' The score s is the log-odds of the class: \eqn{\log(p_k/(1 - p_k))}{log(p_k/(1 - p_k))} for probabilities; for two
 #' classes with logits, their difference or the vector that was given. With `scale = "score"`, probabilities are used as
-#' they are. That suits scores between 0 and 1 that are not probabilities (version 0.1 always did so). Infinite
+#' they are. That suits scores between 0 and 1 that are not probabilities. Infinite
 #' log-odds, from probabilities of exactly 0 or 1, are replaced by the most extreme finite
 #' log-odds among the calibration scores of the class, or, if fewer than ten are finite, by minus or plus \eqn{\log(N +
 #' 1)}{log(N + 1)} where that is more extreme. New scores are limited to the same range. If no calibration score is

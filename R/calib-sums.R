@@ -26,8 +26,8 @@ sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log
 #' @param x,e1,e2 Sums; for `+` of the same forecasts: equal classes, bins, type and `eps`.
 #' @param ... Not used.
 #' @return An object of class `calib_sums`, a list: `type`, `event`, `classes`, `bins`, `eps`, `by` (whether there are groups)
-#'   and `parts`, one for each group: `bins`, a matrix with a row per bin (of each class, if there are several
-#'   problems), and `totals`.
+#'   and `parts`, one for each group: `bins`, a matrix with a row per bin (for types `"classwise"` and `"top_label"`
+#'   a row per class and bin), and `totals`.
 #' @seealso [calib_counts()], [calib_sql()].
 #' @examples
 #' one <- calib_sums(rain_nyc$prob[1:1000], rain_nyc$rain[1:1000])

@@ -2,8 +2,7 @@
 #'
 #' Scores get a slope and an offset for each class (vector scaling), or a matrix between the classes and
 #' offsets (matrix scaling), before the softmax:
-#' \deqn{f_k = s_k z_k + b_k \quad\mbox{or}\quad f_k = \sum_j W_{kj} z_j + b_k}{f_k = s_k z_k + b_k, or f_k = sum_j W_kj z_j
-#' + b_k}
+#' \deqn{f_k = s_k z_k + b_k \quad\mbox{or}\quad f_k = \sum_j W_{kj} z_j + b_k}{f_k = s_k z_k + b_k, or f_k = sum_j W_kj z_j + b_k}
 #' with z the logits, or logarithms of the probabilities, minus their row mean. With so many parameters a ridge penalty is
 #' needed: it shrinks offsets towards 0, and slopes and matrix towards one common slope, that is, towards temperature
 #' scaling. Its strength is estimated from the calibration rows.
@@ -11,8 +10,8 @@
 #' # The ridge penalty
 #' With \eqn{s_k = a + d_k}{s_k = a + d_k} or \eqn{W = a I + D}{W = a I + D}, in units of the root mean square of
 #' the centred scores, the fit maximises
-#' \deqn{\sum_n w_n \log p_{n, y_n} - \frac{\lambda_b}{2} \sum_k b_k^2 - \frac{\lambda_d}{2} \sum d^2}{sum_n w_n
-#' log p(n, y_n) - lambda_b/2 sum b^2 - lambda_d/2 sum d^2}
+#' \deqn{\sum_n w_n \log p_{n, y_n} - \frac{\lambda_b}{2} \sum_k b_k^2 - \frac{\lambda_d}{2} \sum d^2}{
+#' sum_n w_n log p(n, y_n) - lambda_b/2 sum b^2 - lambda_d/2 sum d^2}
 #' and the common slope a is not penalised. `ridge = NULL` estimates both penalties by Laplace's approximation to the
 #' evidence, with the curvature of the log-likelihood held fixed in each step (MacKay, 1992): at the optimum
 #' \eqn{\lambda \sum \theta^2}{lambda sum theta^2} is the effective number of parameters. Estimated penalties stay between
@@ -24,7 +23,8 @@
 #' # When to use it
 #' Vector scaling: when single classes are predicted too often or too rarely, or with too extreme probabilities. Matrix
 #' scaling: when, in addition, pairs of classes are confused. Both are linear in the scores. Both are special cases of
-#' [calib_gp()], whose map may be curved where the data support this. The most likely class of a row may change.
+#' [calib_gp()], whose map may be curved where the data support this. The most likely class of a row may change. There are
+#' intervals of the parameters, by [`confint()`][calibrator_inference], but not of the probabilities: [calib_gp()] has those.
 #'
 #' If every calibration row is classified correctly, the common slope has no finite optimum; it is then limited as in
 #' [calib_temperature()], with a warning of class `gpcalib_warning_separated`. A class without calibration rows gets a
@@ -38,7 +38,7 @@
 #'   named
 #'   `offset` and `slope`. 0 means no penalty; `Inf` fixes the parameters at 0.
 #' @param tol Stop when the next step is expected to raise the objective by less than this.
-#' @param max_iter The most passes over the data.
+#' @param max_iter The largest number of passes over the data.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return An object of class `c("calib_vector", "calibrator")` or `c("calib_matrix", "calibrator")` with, beside
 #'   the fields of every calibrator, `offset` (one per class), `weights` (slopes, or the matrix, whose entry in row k

@@ -85,6 +85,9 @@ parameters.default <- function(object) {
 
 #' Calibrated probabilities for new scores
 #'
+#' Applies a calibrator to scores: calibrated probabilities, the most likely classes, or, for some methods, probabilities with
+#' intervals.
+#'
 #' @param object A calibrator: the result of [calib_temperature()] or another `calib_*()`. For
 #'   [calib_gp()] see [predict.calib_gp()].
 #' @param newdata Scores of the same kind and the same classes as in fitting: a matrix, data

@@ -13,7 +13,7 @@
 #' reference; without `reference`, that of the constant forecast of the class frequencies ("climatology").
 #'
 #' # Differences
-#' With \eqn{d_n} the difference of the scores of two forecasts in row n and \eqn{\bar d} its mean, the
+#' With \eqn{d_n} the difference of the scores of two forecasts in row n and \eqn{\bar d}{mean(d)} its mean, the
 #' standard error is that of a mean of independent rows, and the interval and the two-sided p-value are
 #' those of Student's t. With `groups` (patients of a hospital, days of a week, all hours of one storm)
 #' the rows of a group may depend on each other in any way: the variance is
@@ -77,6 +77,7 @@
 #'   groups = as.Date(test$time))
 #' result
 #' tidy(result)
+#' @order 1
 #' @export
 compare_forecasts <- function(forecasts, labels, reference = NULL, groups = NULL, scores = NULL,
                               conf_level = 0.95, eps = 0, weights = NULL, by = NULL) {

@@ -124,8 +124,8 @@ from_columns <- function(call, data, frame, more = c("weights", "by", "groups"))
 
 #' A measure for yardstick
 #'
-#' Turns a measure of this package into a metric that [yardstick::metric_set()], `tune` and `workflows` take,
-#' by [yardstick::new_prob_metric()].
+#' Turns a measure of this package into a metric that \code{\link[yardstick:metric_set]{yardstick::metric_set()}}, `tune` and `workflows` take,
+#' by \code{\link[yardstick:new-metric]{yardstick::new_prob_metric()}}.
 #'
 #' @param measure A function `(probs, labels, ...)` that returns a number, such as [ece()], [log_loss()] or
 #'   [brier_score()]; or its name.

@@ -170,7 +170,8 @@ predict_interval <- function(object, data, level, shift) UseMethod("predict_inte
 #' @export
 predict_interval.default <- function(object, data, level, shift) {
   stop_input("type", paste0("is \"interval\", which ", class(object)[1], "() does not have"),
-    "calib_gp(), calib_temperature(), calib_platt(), calib_beta() and Venn-Abers have intervals.")
+    paste0("calib_gp(), calib_temperature()", if (length(object$classes) == 2) ", calib_platt(), calib_beta()",
+      " and calib_isotonic(type = \"venn-abers\") have intervals."))
 }
 
 #' @export
@@ -198,7 +199,7 @@ check_pair_interval <- function(object) {
   if (length(object$classes) == 2) return()
   stop_input("type", paste0("is \"interval\", which ", class(object)[1], "() has for two classes only, not ",
     length(object$classes)),
-    "Its maps are fitted one by one; calib_gp() and calib_temperature() have intervals for any number.")
+    "Its maps are fitted one by one; calib_gp() and calib_temperature() have intervals for any number of classes.")
 }
 
 #' The delta method for log-odds x'b, one map: exact but for the normal distribution of b

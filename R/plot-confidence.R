@@ -17,11 +17,11 @@
 #'   none.
 #' @param replicates How often to resample. Use [set.seed()] to make the intervals reproducible.
 #' @param weights `NULL`, or one weight per row (with several sets of labels: a list).
-#' @param by `NULL`, or a factor: a point for each of its values.
+#' @param by `NULL`, or a factor: a point for each of its values; with several forecasts a panel for each.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns
-#'   `forecast`, `accuracy`, `underconfidence`, `overconfidence` and the ends of the intervals,
+#'   `forecast` (with several forecasts and `by` also `group`), `accuracy`, `underconfidence`, `overconfidence` and the ends of the intervals,
 #'   `under.low`, `under.high`, `over.low`, `over.high`. A forecast that is never wrong, or never
 #'   right, has no place in the picture and is named in the caption.
 #' @references
@@ -45,17 +45,24 @@ plot_confidence <- function(x, labels, ..., conf_level = NULL, replicates = 1000
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
   labels <- per_forecast(labels, forecasts, "labels")
   weights <- per_forecast(weights, forecasts, "weights")
+  groups <- NULL
   if (!is.null(by)) {
     parts <- split_forecasts(forecasts, labels, weights, per_forecast(by, forecasts, "by"))
     forecasts <- parts$forecasts
     labels <- parts$labels
     weights <- parts$weights
+    if (length(unique(parts$forecast)) > 1) groups <- parts
   }
   rows <- do.call(rbind, lapply(seq_along(forecasts), function(i) {
     confidence_row(forecasts[[i]], labels[[i]], weights[[i]], conf_level, replicates)
   }))
   names <- if (is.null(names(forecasts))) "Forecast" else names(forecasts)
-  rows <- cbind(forecast = factor(names, levels = names), rows)
+  rows <- if (is.null(groups)) {
+    cbind(forecast = factor(names, levels = names), rows)
+  } else {
+    own <- function(x) factor(x, levels = unique(x))
+    cbind(forecast = own(groups$forecast), group = own(groups$group), rows)
+  }
   draw_confidence(rows, conf_level, base_size)
 }
 
@@ -76,10 +83,10 @@ per_forecast <- function(value, forecasts, arg) {
 }
 
 #' Forecasts, with what belongs to their rows, taken apart by the values of `by`
-#' @return list: `forecasts` (named), `labels`, `weights`.
+#' @return list: `forecasts` (named), `labels`, `weights`, and the names of `forecast` and `group` of each.
 #' @noRd
 split_forecasts <- function(forecasts, labels, weights, by) {
-  out <- list(forecasts = list(), labels = list(), weights = list())
+  out <- list(forecasts = list(), labels = list(), weights = list(), forecast = character(), group = character())
   for (i in seq_along(forecasts)) {
     x <- as_score_matrix(forecasts[[i]], "x")
     rows <- rows_by(check_by(by[[i]], nrow(x)))
@@ -96,6 +103,8 @@ split_forecasts <- function(forecasts, labels, weights, by) {
       out$forecasts[[key]] <- x[at, , drop = FALSE]
       out$labels <- c(out$labels, list(own[at]))
       out$weights <- c(out$weights, list(weights[[i]][at]))
+      out$forecast <- c(out$forecast, if (length(forecasts) > 1) names(forecasts)[i] else "")
+      out$group <- c(out$group, name)
     }
   }
   out
@@ -128,11 +137,13 @@ draw_confidence <- function(rows, conf_level, base_size) {
   lines <- balance_lines(placed, top)
   ranged <- placed[!is.na(placed$over.low) & !is.na(placed$under.low), ]
   forecasts <- levels(rows$forecast)
-  lost <- setdiff(forecasts, as.character(placed$forecast))
+  by_group <- !is.null(rows$group)
+  name <- function(rows) if (by_group) paste0(rows$forecast, ", ", rows$group) else as.character(rows$forecast)
+  lost <- setdiff(name(rows), name(placed))
   # The accuracy stands in the legend where there is room beside whole names: labels of many lines would lie on one another.
-  accuracy <- paste0(" (accuracy ", formatC(100 * rows$accuracy, digits = 1, format = "f"), " %)")
+  accuracy <- if (by_group) "" else paste0(" (accuracy ", formatC(100 * rows$accuracy, digits = 1, format = "f"), " %)")
   said <- legend_names(forecasts, base_size, accuracy)
-  told <- length(forecasts) > 1 && legend_rows(said, base_size) <= 2 && all(said == paste0(forecasts, accuracy))
+  told <- !by_group && length(forecasts) > 1 && legend_rows(said, base_size) <= 2 && all(said == paste0(forecasts, accuracy))
   if (!told) said <- legend_names(forecasts, base_size)
   ggplot(rows, aes(.data$underconfidence, .data$overconfidence)) +
     (if (nrow(lines)) {
@@ -177,6 +188,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
             ": never wrong, or never right.")
         }, base_size = base_size)
     ) +
+    (if (by_group) ggplot2::facet_wrap(vars(.data$group), labeller = short_labels(ggplot2::wrap_dims(nlevels(rows$group))[2]))) +
     picture_theme(base_size) +
     legend_above(said, c("colour", "shape"), base_size)
 }
@@ -191,9 +203,11 @@ balance_lines <- function(placed, top) {
   u <- ifelse(right, top[["u"]], top[["o"]] / odds)
   # Words stand above the line and left of its end, or below and right of one that starts steeply.
   steep <- u < 0.4 * top[["u"]]
-  data.frame(
+  lines <- data.frame(
     forecast = placed$forecast, accuracy = placed$accuracy, u = u, o = odds * u, at = 0.94,
     label = paste0(" accuracy ", formatC(placed$accuracy, digits = 3, format = "f"), " "),
     hjust = ifelse(steep, 0, 1), vjust = ifelse(steep, 1, 0)
   )
+  lines$group <- placed$group # NULL: none
+  lines
 }

@@ -21,6 +21,7 @@ GeomFitText <- ggproto("GeomFitText", GeomText,
 )
 
 least_size <- 3.5 # points
+least_share <- 0.55 # of the size that the text would have in a large panel
 
 #' @exportS3Method grid::makeContent
 makeContent.fit_text <- function(x) {
@@ -39,7 +40,7 @@ makeContent.fit_text <- function(x) {
     takes <- c(points(grid::grobWidth(natural), grid::convertWidth),
       points(grid::grobHeight(natural), grid::convertHeight))
     size <- full[i] * min(1, room / takes)
-    if (size < least_size) return(NULL)
+    if (size < max(least_size, least_share * full[i])) return(NULL)
     text <- draw(i, size)
     if (!isTRUE(x$halo)) return(text)
     ground <- grid::rectGrob(words$x[i], words$y[i], grid::grobWidth(text), grid::grobHeight(text), hjust = words$hjust[i],

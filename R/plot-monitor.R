@@ -1,5 +1,7 @@
 #' Pictures of a monitor
 #'
+#' Draws the evidence against calibration, the scores of each period, or a reliability diagram for each group of periods.
+#'
 #' @param object A monitor made by [calib_monitor()].
 #' @param type `"evidence"`: the e-value after every batch, with the line at which the alarm is raised;
 #'   `"scores"`: log loss, Brier score, accuracy with mean confidence, and slope by period; `"reliability"`:
@@ -65,8 +67,11 @@ scale_periods <- function(n, labels, base_size, columns = 1) {
 
 plot_monitor_scores <- function(monitor, base_size) {
   table <- tidy(monitor)
-  shown <- c(log_loss = "Log loss (lower is better)", brier = "Brier score (lower is better)", accuracy = "Accuracy",
-    confidence = "Accuracy", slope = "Inverse temperature (best: 1)")
+  # Where panels are small, their titles are short, and the caption says what is good.
+  small <- base_size < 8
+  good <- if (small) "" else c(" (lower is better)", " (lower is better)", "", "", " (best: 1)")
+  shown <- stats::setNames(paste0(c("Log loss", "Brier score", "Accuracy", "Accuracy", "Inverse temperature"), good),
+    c("log_loss", "brier", "accuracy", "confidence", "slope"))
   long <- do.call(rbind, lapply(names(shown), function(name) {
     data.frame(at = seq_len(nrow(table)), run = table$run, measure = shown[[name]],
       what = if (name == "confidence") "Mean confidence" else "Observed", value = table[[name]])
@@ -85,7 +90,7 @@ plot_monitor_scores <- function(monitor, base_size) {
       paste0(tolower(sub(" [(].*", "", as.character(rows$measure[1]))), " of ", length(unique(rows$at)), " of ", say_count(n, "period"))
     }, ""), collapse = ", "), ".")
   }
-  narrow <- if (base_size < 8) 18 else 40
+  good <- if (small) " Log loss, Brier score: lower is better; inverse temperature: best at 1."
   ggplot2::ggplot(long, ggplot2::aes(.data$at, .data$value, linetype = .data$what, shape = .data$what)) +
     ggplot2::geom_hline(ggplot2::aes(yintercept = .data$value), data = data.frame(value = 1,
       measure = factor(shown[["slope"]], unique(shown))), colour = "grey60") +
@@ -98,12 +103,11 @@ plot_monitor_scores <- function(monitor, base_size) {
     }) +
     ggplot2::scale_linetype_manual(values = c(Observed = "solid", "Mean confidence" = "42")) +
     ggplot2::scale_shape_manual(values = c(Observed = 16, "Mean confidence" = 1)) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y",
-      labeller = ggplot2::label_wrap_gen(narrow)) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
     scale_periods(n, table$period, base_size, 2) +
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words("Accuracy and mean confidence should agree.", said, base_size = base_size))
+      caption = wrap_words("Accuracy and mean confidence should agree.", good, said, base_size = base_size))
 }
 
 plot_monitor_reliability <- function(monitor, groups, base_size) {

@@ -30,7 +30,7 @@ picture_theme <- function(base_size) {
       plot.caption = element_text(size = rel(0.7), hjust = 0),
       axis.title = element_text(size = rel(0.9)),
       legend.title = element_blank(), legend.background = element_blank(),
-      legend.key = element_blank(), legend.text = element_text(size = rel(0.75)),
+      legend.key = element_blank(), legend.text = element_text(size = rel(legend_text)),
       legend.key.height = unit(0.85, "lines"), legend.key.width = unit(if (base_size < 8) 1.25 else 1.5, "lines"),
       legend.spacing.y = unit(0, "pt"), legend.spacing.x = unit(2, "pt"),
       legend.margin = margin(0, 0, 0, 0), legend.box.spacing = unit(0.4, "lines"),
@@ -108,36 +108,45 @@ in_panel <- function(rows, panel, names) {
 #' @param names of its entries, as they stand there; @param aesthetics that share it.
 #' @noRd
 legend_above <- function(names, aesthetics, base_size = 9) {
-  columns <- legend_columns(names, base_size)
-  guide <- ggplot2::guide_legend(ncol = columns, byrow = TRUE)
+  layout <- legend_layout(names, base_size)
+  guide <- ggplot2::guide_legend(ncol = layout$columns, byrow = TRUE)
   list(
     do.call(ggplot2::guides, stats::setNames(rep(list(guide), length(aesthetics)), aesthetics)),
-    theme(legend.position = "top", legend.justification = "left")
+    theme(legend.position = "top", legend.justification = "left", legend.text = element_text(size = rel(legend_text * layout$scale)))
   )
 }
 
 # In letters: a key with what stands around it, and the width that is left of a picture beside its vertical axis.
 legend_key <- 8
 legend_width <- function(base_size) if (base_size < 8) 64 else floor(106 * 9 / base_size)
+legend_text <- 0.75 # of the theme's size
+smaller <- c(1, 0.9, 0.8) # of the usual size of a text: names are made smaller before they are shortened
 
 #' Whether entries fit in so many columns, filled by row, each as wide as its longest
 #' @noRd
-legend_fits <- function(names, columns, base_size) {
+legend_fits <- function(names, columns, base_size, scale = min(smaller)) {
   widest <- tapply(nchar(names), (seq_along(names) - 1) %% columns, max)
-  sum(widest + legend_key) <= legend_width(base_size)
+  sum(scale * widest + legend_key) <= legend_width(base_size)
 }
 
-#' As many as fit, in rows of equal length
+legend_most_rows <- function(n) if (n > 8) 4L else 2L
+
+#' The largest text with which the entries fit into two rows (four from nine entries on), and as few rows as it allows
+#' @return list: columns, scale.
 #' @noRd
-legend_columns <- function(names, base_size) {
+legend_layout <- function(names, base_size) {
   n <- length(names)
-  for (rows in seq_len(n)) {
-    columns <- ceiling(n / rows)
-    if (legend_fits(names, columns, base_size)) return(columns)
+  rows <- c(seq_len(min(n, legend_most_rows(n))))
+  for (scale in smaller) {
+    for (columns in ceiling(n / rows)) {
+      if (legend_fits(names, columns, base_size, scale)) return(list(columns = columns, scale = scale))
+    }
   }
-  1
+  fits <- vapply(seq_len(n), function(columns) legend_fits(names, columns, base_size), NA)
+  list(columns = max(1, which(fits)), scale = min(smaller))
 }
 
+legend_columns <- function(names, base_size) legend_layout(names, base_size)$columns
 legend_rows <- function(names, base_size) ceiling(length(names) / legend_columns(names, base_size))
 
 #' Names for a legend of two rows at most (of four from nine names on), shortened as far as they must be
@@ -145,9 +154,8 @@ legend_rows <- function(names, base_size) ceiling(length(names) / legend_columns
 #' @param tail what stands after each name, uncut.
 #' @noRd
 legend_names <- function(names, base_size, tail = "") {
-  rows <- if (length(names) > 8) 4 else 2
-  columns <- ceiling(length(names) / rows)
   if (length(names) < 2) return(paste0(names, tail))
+  columns <- ceiling(length(names) / legend_most_rows(length(names)))
   for (most in seq(max(nchar(names)), 6)) {
     short <- paste0(shorten(names, most), tail)
     if (legend_fits(short, columns, base_size)) break
@@ -211,11 +219,24 @@ short_labels <- function(columns) {
 
 title_letters <- function(columns) max(8, floor(48 / columns))
 
+#' The largest share of the usual size with which titles need not be shortened; the smallest if none is small enough
+#'
+#' @param most letters of a line at the usual size; @param lines of a title; @param shares to choose from.
+#' @noRd
+title_scale <- function(x, most, lines = 3, shares = c(smaller, 0.7, 0.65)) {
+  fits <- vapply(shares, function(share) all(title_fits(wrap_lines(x, floor(most / share)), floor(most / share), lines)), NA)
+  if (any(fits)) shares[which(fits)[1]] else min(shares)
+}
+
+wrap_lines <- function(x, most) vapply(as.character(x), function(title) paste(strwrap(title, most + 1), collapse = "\n"), "")
+
+title_fits <- function(wrapped, most, lines) {
+  vapply(strsplit(wrapped, "\n"), function(line) length(line) <= lines && all(nchar(line) <= most), NA)
+}
+
 wrap_title <- function(x, most, lines = 3) {
-  wrapped <- vapply(as.character(x), function(title) paste(strwrap(title, most + 1), collapse = "\n"), "")
-  fits <- vapply(strsplit(wrapped, "\n"), function(line) length(line) <= lines && all(nchar(line) <= most), NA)
-  short <- shorten(x, most)
-  ifelse(fits, wrapped, short)
+  wrapped <- wrap_lines(x, most)
+  ifelse(title_fits(wrapped, most, lines), wrapped, shorten(x, most))
 }
 
 # Lists of things to draw -----------------------------------------------------------------

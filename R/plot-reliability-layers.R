@@ -118,22 +118,36 @@ share_layer <- function(rows, length, pen) {
 
 # Facets ----------------------------------------------------------------------------------
 
-diagram_facets <- function(plan, base_size) {
-  by <- if (plan$by_class) vars(.data$class) else if (plan$panels > 1) vars(.data$forecast)
-  room <- if (is_crowded(plan, base_size)) min(12, title_letters(plan$columns)) else title_letters(plan$columns)
-  labeller <- ggplot2::as_labeller(function(x) wrap_title(x, room))
+#' How panels are titled: the words, how many letters of them fit, and the size at which that is so
+#'
+#' @return list: `say` makes a title of a name; `room`, `side_room` letters of a line above the panels and at their side, where
+#'   titles have two lines; `scale`, `side_scale` shares of the usual size.
+#' @noRd
+diagram_titles <- function(plan, base_size) {
+  crowded <- is_crowded(plan, base_size)
   # With one forecast the titles have room for the rows of the class.
-  if (plan$by_class && !plan$both && !is.null(plan$sizes)) {
-    labeller <- ggplot2::as_labeller(function(x) wrap_title(paste0(x, ", ", say_number(round(plan$sizes[x])), " rows"),
-      room))
-  }
+  counted <- plan$by_class && !plan$both && !is.null(plan$sizes)
+  say <- if (counted) function(x) paste0(x, ", ", say_number(round(plan$sizes[x])), " rows") else identity
+  classes <- levels(plan$tables[[1]]$class)
+  forecasts <- if (is.null(names(plan$tables))) "" else names(plan$tables)
+  above <- if (plan$by_class && !plan$across) say(classes) else forecasts
+  room <- if (crowded) min(12, title_letters(plan$columns)) else title_letters(plan$columns)
+  # Titles at the right run along the panels' height, of which there is less.
+  side <- max(5, floor((if (base_size < 8) 24 else 36) / (if (plan$across) plan$panels else length(plan$tables))))
+  shares <- if (base_size < 8) smaller else c(smaller, 0.7, 0.65)
+  scale <- if (crowded) 1 else title_scale(above, room, shares = shares)
+  side_scale <- if (crowded || !plan$both) 1 else title_scale(if (plan$across) classes else forecasts, side, 2, shares)
+  list(say = say, room = floor(room / scale), side_room = floor(side / side_scale), scale = scale, side_scale = side_scale)
+}
+
+diagram_facets <- function(plan, titles) {
+  by <- if (plan$by_class) vars(.data$class) else if (plan$panels > 1) vars(.data$forecast)
+  labeller <- ggplot2::as_labeller(function(x) wrap_title(titles$say(x), titles$room))
   if (plan$histogram) {
     square_grid(rows = vars(.data$panel), cols = by, scales = "free_y", space = "free",
       switch = "y", labeller = ggplot2::labeller(.cols = labeller))
   } else if (plan$both) {
-    # Titles at the right run along the panels' height, of which there is less: two lines before they are shortened.
-    tall <- max(5, floor((if (base_size < 8) 24 else 36) / (if (plan$across) plan$panels else length(plan$tables))))
-    side <- ggplot2::as_labeller(function(x) wrap_title(x, tall, 2))
+    side <- ggplot2::as_labeller(function(x) wrap_title(x, titles$side_room, 2))
     own <- vars(.data$forecast)
     facet_grid(rows = if (plan$across) by else own, cols = if (plan$across) own else by,
       labeller = ggplot2::labeller(.cols = labeller, .rows = side))

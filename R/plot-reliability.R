@@ -18,15 +18,15 @@
 #' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score; for a
 #' smooth one the mean (ICI) and the largest (Emax) distance from the diagonal.
 #'
-#' Tables with several classes get a panel for each, the largest classes first. With four panels or more there are no
+#' Tables with several classes get a panel for each, in their own order, or the largest first if some are left out. With four panels or more there are no
 #' lower panels; the size of the points shows the number of rows instead.
 #'
 #' @param object,x A [reliability_table()]; for `plot_reliability()` the probabilities of one forecast
 #'   (matrix, data frame or vector) or a named list of such.
 #' @param labels The true classes, the same for all forecasts, or a list with those of each.
 #' @param histogram Whether to draw the lower panel. `NULL`: yes, with up to three panels side by side.
-#' @param classes How many classes to draw at most, or their names. `NULL`: six, or three for
-#'   several forecasts.
+#' @param classes How many classes to draw at most, or their names. `NULL`: six of one forecast; of several all if
+#'   that makes at most 15 panels, otherwise three.
 #' @param rarest Whether a number of classes means those with the fewest rows instead of those with the
 #'   most.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
@@ -139,6 +139,7 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
   tables <- plan$tables
   rows <- join_tables(lapply(tables, function(table) as.data.frame(table)[table$n > 0, ]))
   if (plan$method == "bins") rows <- widen_bins(rows)
+  titles <- diagram_titles(plan, base_size)
   pen <- base_size / 10 # points and lines shrink with the text
   limits <- c(plan$low, 1)
   breaks <- if (plan$low > 0) pretty(limits, 4) else if (plan$columns > 5) 0:1 else if (plan$columns > 2) c(0, 0.5, 1) else quarters
@@ -154,7 +155,7 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
   if (plan$halves) spread <- spread[spread$n > 0, ]
   if (plan$halves) spread$lower <- pmax(spread$lower, 0.5)
   ggplot(rows) +
-    diagram_facets(plan, base_size) +
+    diagram_facets(plan, titles) +
     upper +
     upper_extent(limits, limits, panel_names) +
     corner_layer(tables, rows, plan, base_size) +
@@ -171,7 +172,13 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
     diagram_labels(tables, plan, base_size) +
     picture_theme(base_size) +
     square_theme(fixed = !plan$histogram) +
-    theme(strip.text = element_text(size = rel(if (base_size >= 8 || plan$columns == 1) 0.8 else if (plan$columns > 3 || is_crowded(plan, base_size)) 0.6 else 0.7)))
+    title_theme(plan, titles, base_size)
+}
+
+title_theme <- function(plan, titles, base_size) {
+  usual <- if (base_size >= 8 || plan$columns == 1) 0.8 else if (plan$columns > 3 || is_crowded(plan, base_size)) 0.6 else 0.7
+  theme(strip.text = element_text(size = rel(usual)), strip.text.x = element_text(size = rel(titles$scale)),
+    strip.text.y = element_text(size = rel(titles$side_scale)))
 }
 
 #' Rows of panels in a small picture: they are too small for more than one number in the corner and for long titles

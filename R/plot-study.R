@@ -59,7 +59,6 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     geom_point(colour = "#0072B2", alpha = 0.5, size = 1.3 * pen) +
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
     far_arrows(far, pen, base_size) +
-    study_facets(means_all, base_size) +
     # Words at the right edge need room, of which narrow panels have less. Panels without a value have no axis.
     scale_x_continuous(breaks = function(x) if (diff(x) > 0 && max(abs(x)) < nothing) numeric() else pretty(x, 3),
       labels = say_decimal, guide = ggplot2::guide_axis(check.overlap = TRUE), expand = ggplot2::expansion(mult = c(0.05,
@@ -74,7 +73,8 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     picture_theme(base_size) +
     theme(panel.spacing.x = unit(1.2, "lines"),
       axis.text.y = element_text(size = rel(if (base_size >= 8) 0.9 else if (length(methods) > 6) 0.65 else 0.8)),
-      axis.text.x = element_text(size = rel(if (base_size >= 8) 0.9 else 0.75)), strip.text = element_text(size = rel(if (base_size >= 8) 0.9 else 0.75)))
+      axis.text.x = element_text(size = rel(if (base_size >= 8) 0.9 else 0.75))) +
+    study_facets(means_all, base_size)
 }
 
 nothing <- 1e-8 # scale of a panel that holds words only
@@ -181,21 +181,31 @@ lost_panels <- function(means, points, reference, methods, base_size) {
   )
 }
 
+#' Panels with one title for data set and metric, on two lines where one would be too long
+#'
+#' @return what is added to a plot: the panels and the size of their titles.
+#' @noRd
 study_facets <- function(means, base_size) {
   columns <- study_panel_columns(means)
-  sets <- nlevels(droplevels(means$data)) > 1
-  metrics <- nlevels(droplevels(means$metric)) > 1
+  sets <- levels(droplevels(means$data))
+  several <- length(sets) > 1
+  metrics <- levels(droplevels(means$metric))
+  said <- say_metric(metrics, begin = !several)
   most <- max(8, floor((if (base_size < 8) 46 else 80) / columns))
-  # One title for both, on two lines where one would be too long.
+  scale <- title_scale(c(if (several) sets, said), most, if (several) 1 else 2, if (base_size < 8) smaller else c(smaller, 0.7))
+  most <- floor(most / scale)
   titles <- function(labels) {
-    metric <- say_metric(labels$metric, begin = !sets)
-    list(if (!sets) wrap_title(metric, most, 2) else {
+    metric <- say_metric(labels$metric, begin = !several)
+    list(if (!several) wrap_title(metric, most, 2) else {
       set <- wrap_title(labels$data, most, 1)
       one_line <- all(nchar(set) + nchar(metric) + 2 <= most)
-      if (metrics) paste0(set, if (one_line) ", " else ",\n", wrap_title(metric, most, 1)) else set
+      if (length(metrics) > 1) paste0(set, if (one_line) ", " else ",\n", wrap_title(metric, most, 1)) else set
     })
   }
-  facet_wrap(vars(.data$data, .data$metric), scales = "free_x", ncol = columns, labeller = titles)
+  list(
+    facet_wrap(vars(.data$data, .data$metric), scales = "free_x", ncol = columns, labeller = titles),
+    theme(strip.text = element_text(size = rel((if (base_size >= 8) 0.9 else 0.75) * scale)))
+  )
 }
 
 study_panel_columns <- function(means) {

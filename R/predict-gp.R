@@ -1,5 +1,7 @@
 #' Predictions of a latent Gaussian process calibrator
 #'
+#' Calibrated probabilities of new scores, their posterior intervals and draws, the most likely classes, or the latent values.
+#'
 #' @inheritParams predict.calibrator
 #' @param object A fit of [calib_gp()].
 #' @param type `"prob"` for probabilities, `"class"` for the most likely class, `"latent"` for the
@@ -52,7 +54,7 @@
 #' wide: see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`. This is
 #' not done with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
 #'
-#' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is .92 to 1.00
+#' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is 0.92 to 1.00
 #' for most true maps, and lower for maps with kinks and many calibration rows. The tables are in
 #' `vignette("uncertainty", package = "gpcalib")`.
 #'
@@ -70,7 +72,7 @@
 #' = "mean"`, which is the softmax of the posterior mean.
 #'
 #' With more than 26 classes the offsets are taken at their means for `"prob"` and `"class"`. If there is a matrix as well, `"delta"` takes into account
-#' what is not known of matrix, powers and offsets, by a second-order expansion on top of the probabilities of the map. `"mc"` and intervals draw
+#' the uncertainty of matrix, powers and offsets, by a second-order expansion on top of the probabilities of the map. `"mc"` and intervals draw
 #' the sums of the effects of each row, `"draws"` the effects themselves, so that rows share them.
 #'
 #' A logit more than 1e8 / slope below the highest of its row is treated as `-Inf`, that is, its class is ruled out: otherwise it would

@@ -102,7 +102,7 @@ object_prior <- function(object) {
 #' @param object A calibrator.
 #' @param newdata Scores of the new rows, as for [predict.calibrator()].
 #' @param tol What the log-likelihood per row may still gain when the iteration stops.
-#' @param max_iter The most iterations. If they do not suffice, a warning of class
+#' @param max_iter The largest number of iterations. If it does not suffice, a warning of class
 #'   `gpcalib_warning_not_converged` says so.
 #' @param ... Passed to `predict()`: `threads`.
 #' @return A numeric vector of class `prior_estimate` with the frequencies of the classes, named; to be

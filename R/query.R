@@ -42,7 +42,7 @@ query_strategies <- c("mixed", "information", "entropy", "random")
 #'
 #' # When it is worth it
 #' On six real classifiers with default fits (`bench/results/query.md` in the sources, 20 repeats) the mean log loss after 50, 100 and 200 labels is
-#' .458, .430, .410 with `"mixed"`, .471, .446, .431 with `"random"` and .465, .436, .425 with `"entropy"`. The gain
+#' 0.458, 0.430, 0.410 with `"mixed"`, 0.471, 0.446, 0.431 with `"random"` and 0.465, 0.436, 0.425 with `"entropy"`. The gain
 #' comes from classifiers with several classes and large class effects; with two classes, and on one set with four
 #' classes, it is within the standard error. The calibration error (ECE) is lower with 50 labels and hardly lower with
 #' more. On all six sets, fits with the weights had a higher log loss than fits without. The gain is about as large with

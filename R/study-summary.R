@@ -28,8 +28,9 @@
 #'
 #' # Marks
 #' The method with the best mean is marked by a star, and so are those whose paired difference to it is at most two
-#' standard errors of this difference. Methods that failed in a split are not marked, because their means are over other
-#' splits.
+#' standard errors of this difference: on these splits they cannot be told from the best. A method whose results vary much from
+#' split to split, as the calibration error often does, can therefore have a star although its mean is worse than that of a method
+#' without one. Methods that failed in a split are not marked, because their means are over other splits.
 #'
 #' @param object,x A study, or for `print()` its summary.
 #' @param reference The method to compare with; `NULL`: `"none"` if it is there, otherwise the
@@ -194,7 +195,7 @@ print.calib_study <- function(x, digits = 4, ...) {
   metrics <- levels(table$metric)
   cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best (",
     say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), ")",
-    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1]), ". ", say_errors(x, metrics)), 100, exdent = 2), sep = "\n")
+    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1]), ". ", say_errors(x, metrics), say_noisy(table)), 100, exdent = 2), sep = "\n")
   if (any(table$infinite > 0)) {
     one <- table[which(table$infinite > 0)[1], ]
     cat(say_infinite(one), ": infinite in ", one$infinite, " of ", say_count(one$splits, "split"),
@@ -202,6 +203,35 @@ print.calib_study <- function(x, digits = 4, ...) {
   }
   say_problems(attr(table, "problems"))
   invisible(x)
+}
+
+#' Each value of a summary as a loss, which is better when smaller
+#' @noRd
+study_loss <- function(table) {
+  metric <- as.character(table$metric)
+  target <- attr(table, "target")
+  target <- if (is.null(target)) rep(NA_real_, nrow(table)) else unname(target[metric])
+  ifelse(!is.na(target), abs(table$mean - target), ifelse(unname(attr(table, "higher")[metric]) %in% TRUE, -table$mean, table$mean))
+}
+
+#' A star goes by the standard error of a difference, which a noisy method has larger: where it stands at a worse mean than that of a
+#' method without one, say why
+#' @return a sentence after a blank, or NULL.
+#' @noRd
+say_noisy <- function(table) {
+  loss <- study_loss(table)
+  blocks <- split(seq_len(nrow(table)), list(table$data, table$metric), drop = TRUE)
+  for (rows in blocks) {
+    marked <- rows[table$best[rows]]
+    plain <- rows[!table$best[rows] & table$failed[rows] == 0 & is.finite(loss[rows])]
+    if (!length(marked) || !length(plain)) next
+    worst <- marked[which.max(loss[marked])]
+    better <- plain[which.min(loss[plain])]
+    if (loss[better] >= loss[worst]) next
+    return(paste0(" ", table$method[worst], " has a star for ", table$metric[worst], " and ", table$method[better], ", with a better mean, has none: ",
+      "from split to split the difference between ", table$method[worst], " and the best varies more, so that they cannot be told apart."))
+  }
+  NULL
 }
 
 #' Which standard errors the marks of a study rest on
@@ -223,6 +253,9 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
   kind <- switch(attr(x, "std_error"), corrected = "corrected for overlapping splits",
     splits = "over splits of these rows", "for new test rows from the same population")
   cat("difference: method minus \"", attr(x, "reference"), "\"; s.e.: standard error ", kind, "\n", sep = "")
+  if (any(x$best)) {
+    cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best.", say_noisy(x)), 100, exdent = 2), sep = "\n")
+  }
   number <- function(v) ifelse(is.na(v) & !is.nan(v) | is.nan(v) & !is.na(x$mean) & is.infinite(x$mean), "",
     formatC(v, digits = digits, format = "f"))
   shown <- data.frame(
@@ -252,8 +285,7 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
 #' @noRd
 methods_by_result <- function(table, metric = levels(droplevels(table$metric))[1]) {
   rows <- table[table$metric == metric, ]
-  target <- attr(table, "target")[metric]
-  loss <- if (isTRUE(!is.na(target))) abs(rows$mean - target) else if (isTRUE(attr(table, "higher")[[metric]])) -rows$mean else rows$mean
+  loss <- study_loss(table)[table$metric == metric]
   loss[is.na(loss) | rows$failed > 0] <- Inf
   methods <- levels(droplevels(table$method))
   methods[order(vapply(methods, function(method) mean(loss[rows$method == method]), 0))]

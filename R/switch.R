@@ -19,10 +19,10 @@
 #'
 #' # How far to trust it
 #' The gain covers only the uncertainty that the posterior represents. With two classes it agrees with the improvement
-#' on held-out rows by a fit to 2000 further labels (`bench/results/switch.md` in the sources): after 100 labels, .012
-#' predicted and .013 observed on one set, .008 and .006 on another. With several classes and few labels it is too
-#' small, because class effects that the fit has not found yet are not included: after 100 labels, .017 to .026
-#' predicted and .07 to .15 observed on three sets; after 1000 labels the two agree. The decision was right in these
+#' on held-out rows by a fit to 2000 further labels (`bench/results/switch.md` in the sources): after 100 labels, 0.012
+#' predicted and 0.013 observed on one set, 0.008 and 0.006 on another. With several classes and few labels it is too
+#' small, because class effects that the fit has not found yet are not included: after 100 labels, 0.017 to 0.026
+#' predicted and 0.07 to 0.15 observed on three sets; after 1000 labels the two agree. The decision was right in these
 #' cases, too, but `labels_needed` is then too low. So collect labels in small steps, and call `calib_switch()` again
 #' after each.
 #'

@@ -15,8 +15,8 @@
 #'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
 #' * [calib_gp()]: with up to 200 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
 #'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros are
-#'   estimated again, from the same starting values as in a fit of all rows: often there are several optima, and from the last one a worse one may be
-#'   reached. As long as no rows are merged, an update takes about as long as a fit of all rows; later it takes less. Beyond 2000 rows (by their effective number, with weights and forgetting; with more than 26 classes beyond 40,000 scores, rows times classes), with more classes or without class effects,
+#'   estimated again, from the same starting values as in a fit of all rows. (There are often several optima, and a start at the last one
+#'   could end in a worse one.) As long as no rows are merged, an update takes about as long as a fit of all rows; later it takes less. Beyond 2000 rows (by their effective number, with weights and forgetting; with more than 26 classes beyond 40,000 scores, rows times classes), with more classes or without class effects,
 #'   the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
 #'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary
 #'   begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
@@ -32,7 +32,7 @@
 #'
 #' # Calibration rows in the object
 #' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
-#' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to .02 higher than that of a fit
+#' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to 0.02 higher than that of a fit
 #' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 6000 scores (rows times
 #' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows (two classes) or 1400, rows with
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
@@ -40,15 +40,15 @@
 #' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty and 80 kB for more. (The covariance of class effects, which intervals need, takes more: a fit with effects of ten classes
 #' takes 100 to 700 kB.)
 #'
-#' With this summary the log loss of an updated fit was at most .002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
+#' With this summary the log loss of an updated fit was at most 0.002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
 #'
 #' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.
 #' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: the object then contains the quadratic alone. (With more than
 #' 420 class effects such a fit cannot be updated.) For the scores that isotonic calibration and BBQ store there is no such option.
 #'
 #' # Forgetting
-#' `forget = "auto"` keeps four calibrators, updated with `forget` = 0, .05, .2 and .5, and uses the one that predicted the most recent
-#' batches best. Each batch is predicted before it is used in the update, and the weight of earlier losses is multiplied by .8 with every batch.
+#' `forget = "auto"` keeps four calibrators, updated with `forget` = 0, 0.05, 0.2 and 0.5, and uses the one that predicted the most recent
+#' batches best. Each batch is predicted before it is used in the update, and the weight of earlier losses is multiplied by 0.8 with every batch.
 #' The object contains all four calibrators, so it is four times as large and an update takes four times as long. A later update with a
 #' numeric `forget` continues from the calibrator in use. If nothing changes, the cost in log loss is small; after a change of the classifier or the
 #' population the result is much better than with `forget = 0` (`bench/results/stream-drift.md` in the sources).
@@ -57,8 +57,8 @@
 #' @param object A calibrator.
 #' @param scores,labels,weights The new rows, in the same form and with the same classes as in fitting. A single
 #'   row is enough. A batch with new classes, other columns or missing values is an error, and none of its rows is used.
-#' @param forget The share of their weight that old rows lose, from 0 to 1: with 0.1 the weight of a row is .9 after one batch
-#'   and .35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: see the section Forgetting.
+#' @param forget The share of their weight that old rows lose, from 0 to 1: with 0.1 the weight of a row is 0.9 after one batch
+#'   and 0.35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: see the section Forgetting.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return The updated calibrator. `nobs()` counts all rows seen so far.

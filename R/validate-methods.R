@@ -32,6 +32,7 @@ validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope
 #' @param x,object A validation.
 #' @param digits How many decimals to print.
 #' @param histogram,base_size As in [plot_reliability()].
+#' @param classes Which classes to draw: their names, or how many of those with the most rows. `NULL`: six, or all if there are no more.
 #' @param ... Not used.
 #' @rdname calib_validate
 #' @export
@@ -121,26 +122,50 @@ as.data.frame.calib_validation <- function(x, ...) {
 
 #' @rdname calib_validate
 #' @export
-autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, ...) {
+autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, ..., classes = NULL) {
   check_dots_empty(...)
   tables <- attr(object, "tables")
   if (is.null(tables)) {
     stop_input("object", "has lost its curves", "Draw what calib_validate() returns.")
   }
   names <- validation_names(object)
-  if (length(tables) > most_panels) {
-    tables <- tables[seq_len(most_panels)]
-    names <- names[seq_len(most_panels)]
+  by_class <- "class" %in% names(object)
+  if (!is.null(classes) && (!by_class || "by" %in% names(object))) {
+    stop_input("classes", "was given, but the validation is not one of each class", "It is for three classes or more, without `by` and `event`.")
   }
-  left <- length(attr(object, "tables")) - length(tables)
-  plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names), histogram, NULL, FALSE,
+  count <- length(tables)
+  shown <- if (by_class && !"by" %in% names(object)) {
+    validated_shown(names, attr(object, "events"), classes)
+  } else {
+    seq_len(min(count, most_panels))
+  }
+  tables <- tables[shown]
+  plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names[shown]), histogram, NULL, FALSE,
     base_size)
-  if (left) plot <- plot + labs(subtitle = paste("The first", most_panels, "of", most_panels + left, if ("by" %in% names(object)) "panels" else "classes"))
-  if ("class" %in% names(object)) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
+  if (length(shown) < count) {
+    which <- if ("by" %in% names(object)) paste("The first", most_panels, "of", count, "panels. ") else {
+      paste0(length(shown), " of ", count, " classes", if (!is.character(classes)) ", those with the most rows (others by classes =)", ". ")
+    }
+    plot <- plot + labs(caption = wrap_words(which, attr(plot$labels$caption, "words"), base_size = base_size))
+  }
+  if (by_class) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
   plot
 }
 
 most_panels <- 12L
+
+#' Which classes are drawn, as in plot_reliability(): the named ones, or those with the most rows; all of them in their own order
+#' @noRd
+validated_shown <- function(names, events, classes) {
+  if (is.character(classes)) {
+    if (!length(classes) || !all(classes %in% names) || anyDuplicated(classes)) {
+      stop_input("classes", "must be a number, or names of classes, each once", paste0("The classes are ", say_values(names), "."))
+    }
+    return(match(classes, names))
+  }
+  count <- if (is.null(classes)) most_classes(1, length(names)) else check_count(classes, "classes")
+  if (count >= length(names)) seq_along(names) else utils::head(order(-events), count)
+}
 
 validation_names <- function(object) {
   table <- as.data.frame(object)

@@ -84,6 +84,7 @@
 #' # One for each airport; hours of a day depend on each other
 #' calib_validate(rain_nyc$prob, rain_nyc$rain, by = rain_nyc$origin,
 #'   groups = as.Date(rain_nyc$time))
+#' @order 1
 #' @export
 calib_validate <- function(probs, labels, event = NULL, conf_level = 0.95, by = NULL, groups = NULL,
                            weights = NULL, event_level = c("second", "first"), truth, estimate) {

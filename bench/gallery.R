@@ -1,9 +1,10 @@
-# Rscript bench/gallery.R [FOLDER]: every kind of picture as PNG at 6 x 4, 3 x 2 and 6.5 x 9 inches (text of 11, 7 and
-# 11 points), in colour and in grey, to be looked at. Nothing is measured; files go to .build/gallery, or to FOLDER.
+# Rscript bench/gallery.R [FOLDER [KINDS]]: every kind of picture (or those whose names match KINDS, a regular expression)
+# as PNG at 6 x 4, 3 x 2 and 6.5 x 9 inches (text of 11, 7 and 11 points), in colour and in grey, to be looked at. Nothing
+# is measured; files go to .build/gallery, or to FOLDER.
 
 library(gpcalib)
-folder <- commandArgs(TRUE)
-folder <- if (length(folder)) folder[1] else file.path(Sys.getenv("BUILD", ".build"), "gallery")
+given <- commandArgs(TRUE)
+folder <- if (length(given)) given[1] else file.path(Sys.getenv("BUILD", ".build"), "gallery")
 dir.create(folder, showWarnings = FALSE, recursive = TRUE)
 set.seed(1)
 
@@ -96,6 +97,7 @@ kinds <- list(
   scores_many = function(size) autoplot(weekly, type = "scores", base_size = size),
   periods = function(size) autoplot(monitor, type = "reliability", base_size = size)
 )
+if (length(given) > 1) kinds <- kinds[grepl(given[2], names(kinds))]
 formats <- list(wide = c(6, 4, 11), small = c(3, 2, 7), page = c(6.5, 9, 11))
 
 # Luminance of the colours, as a printer without colour has it.
@@ -103,6 +105,9 @@ grey <- function(from, to) {
   x <- png::readPNG(from)
   png::writePNG(x[, , 1] * 0.2126 + x[, , 2] * 0.7152 + x[, , 3] * 0.0722, to)
 }
+
+in_grey <- requireNamespace("png", quietly = TRUE)
+if (!in_grey) cat("gallery: the package png is not installed, so that there are no grey pictures\n")
 
 for (kind in names(kinds)) {
   for (format in names(formats)) {
@@ -115,7 +120,7 @@ for (kind in names(kinds)) {
       cat("gallery:", kind, format, "failed:", conditionMessage(e), "\n")
       FALSE
     })
-    if (ok && requireNamespace("png", quietly = TRUE)) grey(file, sub("\\.png$", "-grey.png", file))
+    if (ok && in_grey) grey(file, sub("\\.png$", "-grey.png", file))
   }
 }
 cat("gallery:", length(list.files(folder, "\\.png$")), "pictures in", folder, "\n")

@@ -87,6 +87,19 @@ test_that("maps that were fitted one by one have no joint covariance and no join
     class = "gpcalib_error_input")
 })
 
+test_that("a method without intervals names those that have them for so many classes", {
+  fit <- calib_vector(three$z, y3)
+  expect_error(predict(fit, three$z, type = "interval"), "calib_gp\\(\\), calib_temperature\\(\\) and calib_isotonic",
+    class = "gpcalib_error_input")
+  expect_error(plot_interval(fit, three$z), "calib_vector\\(\\) does not have", class = "gpcalib_error_input")
+  pair <- calib_vector(three$z[, 1:2], factor(1 + (three$y == 2)))
+  expect_error(predict(pair, three$z[, 1:2], type = "interval"), "calib_platt\\(\\), calib_beta\\(\\) and", class = "gpcalib_error_input")
+  # what is named has them
+  for (other in list(calib_gp(three$z, y3), calib_temperature(three$z, y3), calib_isotonic(three$z, y3, type = "venn-abers"))) {
+    expect_identical(dim(predict(other, three$z, type = "interval")), c(nrow(three$z), 3L, 3L))
+  }
+})
+
 # Intervals of probabilities --------------------------------------------------------------
 
 test_that("two-class intervals are those of predict.glm() on the link", {

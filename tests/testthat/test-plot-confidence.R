@@ -62,3 +62,21 @@ test_that("names are not cut to make room for the accuracy", {
   expect_match(shown(c("raw", "scaled")), " \\(accuracy 50.0 %\\)$")
   expect_no_match(shown(long), "0\\.500")
 })
+
+test_that("several forecasts have a panel for each value of `by`, one forecast a point", {
+  by <- rep(c("A", "B", "C"), 100)
+  plot <- plot_confidence(list(Plain = p, Sharp = sharp), y, by = by)
+  expect_identical(levels(plot$data$forecast), c("Plain", "Sharp"))
+  expect_identical(levels(plot$data$group), c("A", "B", "C"))
+  row <- plot$data[plot$data$forecast == "Sharp" & plot$data$group == "B", ]
+  expect_equal(row$overconfidence, overconfidence(sharp[by == "B", ], y[by == "B"]))
+  built <- ggplot2::ggplot_build(plot)
+  expect_equal(nrow(built$layout$layout), 3)
+  line <- built$data[[1]]
+  odds <- function(group) class_accuracy(p[by == group, ], y[by == group]) / (1 - class_accuracy(p[by == group, ], y[by == group]))
+  own <- line[line$PANEL == 3 & line$colour == ink[1], ]
+  expect_equal(own$yend / own$xend, odds("C"))
+  one <- plot_confidence(p, y, by = by)
+  expect_identical(levels(one$data$forecast), c("A", "B", "C"))
+  expect_equal(nrow(ggplot2::ggplot_build(one)$layout$layout), 1)
+})

@@ -23,3 +23,19 @@ test_that("legends fit: up to eight entries in two rows, at both sizes", {
   expect_equal(legend_columns(names[1:3], 9), 3)
   expect_equal(legend_columns(c("one", "two"), 7), 2)
 })
+
+test_that("names in a legend are made smaller before they are shortened", {
+  names <- c("Uncalibrated", "Temperature scaling", "Gaussian process", "Vector scaling", "Matrix scaling",
+    "Isotonic", "Beta calibration", "Histogram binning")
+  expect_identical(legend_names(names, 11), names)
+  expect_identical(legend_layout(names, 11), list(columns = 4, scale = 0.8))
+  expect_identical(legend_layout(names[1:3], 11), list(columns = 3, scale = 1))
+})
+
+test_that("titles of panels are made smaller before they are shortened", {
+  expect_equal(title_scale(c("Temperature scaling", "Platt"), 16), 1) # on two lines
+  expect_equal(title_scale("Uncalibrated", 8), 0.65)
+  expect_equal(title_scale("Unbreakablelongword", 8), 0.65)
+  expect_equal(title_scale("New York", 8, lines = 1), 1)
+  expect_equal(title_scale("New York C", 8, lines = 1), 0.8)
+})

@@ -213,3 +213,18 @@ test_that("titles of data set and metric stand on two lines where one is too sho
   expect_equal(long[1], "Rain in New York City,\nclass accuracy")
   expect_true(all(nchar(unlist(strsplit(long, "\n"))) <= 26))
 })
+
+test_that("a noisy method with a star and a worse mean than one without is explained", {
+  study <- hand_study()
+  study <- study[study$data == "one" & study$metric == "loss" & study$method %in% c("none", "good", "near"), ]
+  study$value <- c(none = 0, good = 0, near = 0)[as.character(study$method)]
+  study$value[study$method == "good"] <- c(.40, .44, .42, .42)
+  study$value[study$method == "near"] <- c(.50, .54, .52, .52) # always .1 worse
+  study$value[study$method == "none"] <- c(.20, .94, .22, .88) # worse in the mean, but noisy
+  table <- summary(study)
+  expect_identical(table$best[match(c("none", "good", "near"), table$method)], c(TRUE, TRUE, FALSE))
+  text <- paste(capture.output(print(study)), collapse = " ")
+  expect_match(gsub(" +", " ", text), "none has a star for loss and near, with a better mean, has none")
+  expect_output(print(table), "best, or less than two standard errors")
+  expect_null(say_noisy(summary(hand_study())))
+})

@@ -126,6 +126,23 @@ test_that("print names what is wrong, and the picture is drawn", {
   expect_lt(object.size(valid), 60000)
 })
 
+test_that("the picture has the classes of plot_reliability(): those with the most rows, in that order, or the named ones", {
+  set.seed(8)
+  y <- factor(sample(letters[1:8], 800, TRUE, c(1, 3, 2, 5, 4, 8, 7, 6)))
+  p <- matrix(rgamma(8 * 800, 1), 800, dimnames = list(NULL, letters[1:8]))
+  p <- p / rowSums(p)
+  valid <- calib_validate(p, y)
+  shown <- function(...) levels(autoplot(valid, ...)$data$forecast)
+  expect_identical(shown(), levels(plot_reliability(p, y, type = "classwise", method = "smooth")$data$class))
+  expect_length(shown(), 6)
+  expect_match(attr(autoplot(valid)$labels$caption, "words"), "^6 of 8 classes, those with the most rows .* N = 800")
+  expect_identical(shown(classes = 8), letters[1:8])
+  expect_identical(shown(classes = c("c", "a")), c("c", "a"))
+  error <- function(...) expect_error(..., class = "gpcalib_error_input")
+  error(shown(classes = "z"), "classes")
+  error(autoplot(calib_validate(p[, 1], y == "a"), classes = 2), "classes")
+})
+
 test_that("edges: no events, separated, zeros and ones", {
   p <- c(.1, .2, .3, .4, .6)
   expect_warning(got <- calib_validate(p, factor(rep(0, 5), levels = 0:1)), class = "gpcalib_warning_few")

@@ -65,7 +65,7 @@ describe.calib_gp <- function(object) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
       "; this lowers the log-likelihood of the calibration rows by ", say_cost(object$order_cost)))
   }
-  list(title = "Latent Gaussian process", lines = c(lines, say_floor(object)), details = describe_process(object))
+  list(title = "Latent Gaussian process", lines = c(lines, say_floor(object), say_few_rows(object)), details = describe_process(object))
 }
 
 #' A map of two classes that falls in spite of (39a)

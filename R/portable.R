@@ -49,8 +49,8 @@ portable_version <- 1L
 #'   \item{`level`, `steep`}{a matrix with one column: `level`\[k\]\[1\] \eqn{\log \sum_l \exp}{log sum_l exp}(`steep` v\[l\]) is added.}
 #'   \item{`even`, `steep`}{a matrix with one column: `even`\[k\]\[1\] 2 log cosh(`steep` (v\[2\] - v\[1\]) / 2) is added.}
 #' }
-#' Of [calib_gp()] this is the posterior mean, as by `predict(approx = "mean")`, not the integral over the posterior that `predict()` gives by
-#' default. It agrees with the former up to about 1e-8, with `monotone = TRUE` up to about 1e-5 (`predict()` interpolates
+#' Of [calib_gp()] this is the softmax of the posterior mean, as by `predict(approx = "mean")`, not the integral over the posterior that `predict()` gives by
+#' default; a message of class `gpcalib_message_posterior_mean` says so. It agrees with the former up to about 1e-8, with `monotone = TRUE` up to about 1e-5 (`predict()` interpolates
 #' between nodes in another way); the order of the classes is kept up to rounding.
 #'
 #' **`platt`**: arrays `slope`, `intercept`, `low`, `high` with one value per map, and `log_odds`, true or false. With s the
@@ -104,6 +104,7 @@ write_calibrator <- function(object, file) {
     on.exit(close(out))
     writeLines(text, out, useBytes = TRUE)
   }
+  say_posterior_mean(object, "The formula in this file gives")
   invisible(given)
 }
 

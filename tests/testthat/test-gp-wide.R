@@ -165,7 +165,7 @@ test_that("objects keep their predictions in files", {
   fit <- wide$fit
   expect_lt(length(serialize(fit$offsets, NULL)), 3 * 2 * 2 * 900 + 4000)
   file <- tempfile()
-  write_calibrator(fit, file)
+  suppressMessages(write_calibrator(fit, file))
   expect_identical(predict(read_calibrator(file), wide$new), predict(fit, wide$new))
   # the formula of the file, as another program would read it
   f <- gp_formula(fit)
@@ -193,7 +193,7 @@ test_that("a database gives what predict() gives", {
   powers$offsets$wide$power_var <- rep(0.01, 30)
   DBI::dbWriteTable(con, "rows", data.frame(id = seq_len(nrow(x)), x))
   for (fit in list(fit, powers)) {
-    out <- as.data.frame(augment(fit, dplyr::tbl(con, "rows")))
+    out <- as.data.frame(suppressMessages(augment(fit, dplyr::tbl(con, "rows"))))
     p <- predict(fit, x, approx = "mean")
     expect_lt(max(abs(as.matrix(out[order(out$id), paste0(".pred_", colnames(x))]) - p)), 1e-6)
   }

@@ -92,7 +92,7 @@ plot_moves <- function(object, ..., base_size = 9) {
       caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named, attr(clear, "count")),
         " Changes sum to zero over the classes.", base_size = base_size)) +
     picture_theme(base_size) +
-    theme(panel.grid = element_blank(), plot.caption = element_text(hjust = 0.5), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
+    theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
       axis.text = element_text(size = rel(if (k > 12) (if (base_size < 8) 0.5 else 0.7) else 0.8)),
       axis.text.x = element_text(angle = if (max(nchar(short(classes))) > 3) 90 else 0, vjust = 0.5,
         hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))

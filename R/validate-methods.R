@@ -144,7 +144,7 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
     base_size)
   if (length(shown) < count) {
     which <- if ("by" %in% names(object)) paste("The first", most_panels, "of", count, "panels. ") else {
-      paste0(length(shown), " of ", count, " classes", if (!is.character(classes)) ", those with the most rows (others by classes =)", ". ")
+      paste0(length(shown), " of ", count, " classes", if (!is.character(classes)) ", those with the most cases", ". ")
     }
     plot <- plot + labs(caption = wrap_words(which, attr(plot$labels$caption, "words"), base_size = base_size))
   }

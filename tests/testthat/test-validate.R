@@ -135,7 +135,7 @@ test_that("the picture has the classes of plot_reliability(): those with the mos
   shown <- function(...) levels(autoplot(valid, ...)$data$forecast)
   expect_identical(shown(), levels(plot_reliability(p, y, type = "classwise", method = "smooth")$data$class))
   expect_length(shown(), 6)
-  expect_match(attr(autoplot(valid)$labels$caption, "words"), "^6 of 8 classes, those with the most rows .* N = 800")
+  expect_match(attr(autoplot(valid)$labels$caption, "words"), "^6 of 8 classes, those with the most cases\\. N = 800")
   expect_identical(shown(classes = 8), letters[1:8])
   expect_identical(shown(classes = c("c", "a")), c("c", "a"))
   error <- function(...) expect_error(..., class = "gpcalib_error_input")

@@ -223,7 +223,7 @@ test_that("tables of a study begin with the best method", {
   said <- capture.output(print(study))
   expect_match(said[3], paste0("^ ", methods[which.min(means)]))
   expect_match(paste(said, collapse = " "), "methods\\s+sorted by brier_score")
-  expect_match(paste(said, collapse = " "), "The standard errors allow for new\\s+test\\s+rows\\.")
+  expect_match(paste(said, collapse = " "), "Standard\\s+errors\\s+include\\s+the\\s+sampling\\s+of\\s+test\\s+rows\\.")
   first <- grep("^class_accuracy", capture.output(print(table)))
   expect_match(capture.output(print(table))[first + 2], paste0("^ ", best$method[which.max(best$mean)]))
 })
@@ -295,7 +295,7 @@ test_that("which standard errors a study has, and thin curves, are said where th
   set.seed(2)
   study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature"), splits = 2, metrics = c("brier_score", "ece", "mce"))
   expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
-    "The standard errors allow for new test rows; those of ece and mce are Nadeau and Bengio's.", fixed = TRUE)
+    "Standard errors include the sampling of test rows (for ece and mce: Nadeau-Bengio).", fixed = TRUE)
   caption <- function(p) {
     gsub("\n", " ", plot_reliability(p, rbinom(length(p), 1, p), method = "smooth")$labels$caption)
   }

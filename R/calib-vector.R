@@ -210,7 +210,7 @@ describe.calib_vector <- function(object) {
   verdict <- if (isTRUE(all(object$weights + error < 1))) "overconfident" else if (isTRUE(all(object$weights - error > 1))) "underconfident"
   two <- length(object$classes) == 2
   describe_linear(object, "Vector scaling", paste0(if (two) paste0("slope ", format(mean(ends), digits = 3)) else {
-    paste0("slopes ", format(ends[1], digits = 3), " to ", format(ends[2], digits = 3))
+    paste("slopes", say_span(ends))
   }, if (isTRUE(nzchar(verdict))) paste0(if (two) ": the scores were " else ": the scores of every class were ", verdict)))
 }
 
@@ -218,8 +218,14 @@ describe.calib_vector <- function(object) {
 describe.calib_matrix <- function(object) {
   w <- object$weights
   off <- row(w) != col(w)
-  describe_linear(object, "Matrix scaling", paste0("weights of a class's own score ", format(min(w[!off]), digits = 3), " to ",
-    format(max(w[!off]), digits = 3), ", of others ", format(min(w[off]), digits = 3), " to ", format(max(w[off]), digits = 3)))
+  describe_linear(object, "Matrix scaling", paste0("weights of a class's own score ", say_span(w[!off]), ", of others ", say_span(w[off])))
+}
+
+#' "0.29 to 0.32", or "all 0.302" where the digits shown are the same
+#' @noRd
+say_span <- function(x) {
+  ends <- unique(vapply(range(x), format, "", digits = 3))
+  if (length(ends) == 2) paste(ends, collapse = " to ") else if (length(x) > 1) paste("all", ends) else ends
 }
 
 parameters_linear <- function(object) {

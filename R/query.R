@@ -184,7 +184,7 @@ print.calib_query <- function(x, ...) {
     print(as.data.frame(x), ...)
     return(invisible(x))
   }
-  cat("<calib_query> ", say_count(nrow(x), "row"), " of ", pool, " to label, strategy \"", attr(x, "strategy"), "\"\n", sep = "")
+  cat("<calib_query> ", say_count(nrow(x), "row"), " of ", say_number(pool), " to label, strategy \"", attr(x, "strategy"), "\"\n", sep = "")
   count <- table(x$reason)
   told <- sum(x$information, na.rm = TRUE)
   for (name in names(count)) {

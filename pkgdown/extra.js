@@ -1,5 +1,5 @@
 // The search box. `siteIndex` comes from search.js: one entry for each section of each page. All words have
-// to occur; titles count more than headings, headings more than text.
+// to occur; names of functions count most, then titles, headings and text.
 (function () {
   const input = document.getElementById("search-input");
   if (!input || !window.siteIndex) return;
@@ -19,7 +19,8 @@
   function score(entry, words) {
     let sum = 0;
     for (const word of words) {
-      if (entry.title.toLowerCase().includes(word)) sum += 4;
+      if (entry.functions.includes(word.replace(/\(.*$/, ""))) sum += 8;
+      else if (entry.title.toLowerCase().includes(word)) sum += 4;
       else if (entry.what.toLowerCase().includes(word)) sum += 2;
       else if (entry.text.toLowerCase().includes(word)) sum += 1;
       else return 0;

@@ -54,6 +54,12 @@ say_seen <- function(probs, y, name) {
   }
   loss <- sort(vapply(probs, function(p) suppressWarnings(log_loss(p, y)), 0))
   say("Log loss, lowest first: ", paste(names(loss), format(loss, digits = 3, trim = TRUE), collapse = ", "))
+  for (other in names(loss)[loss < loss[["gp"]]]) {
+    apart <- tidy(compare_forecasts(probs[c(other, "gp")], y, reference = "gp", scores = "log_loss"))
+    three <- function(x) sprintf("%.3f", x)
+    say("That of ", other, " is lower than that of gp by ", three(-apart$difference), "; the 95 % interval of this difference, ",
+      three(-apart$conf.high), " to ", three(-apart$conf.low), ", ", if (apart$conf.high > 0) "includes 0, so that it may be chance." else "excludes 0.")
+  }
 }
 
 rows <- list()

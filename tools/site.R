@@ -55,11 +55,19 @@ finish_pages(pages)
 
 index <- jsonlite::read_json(file.path(to, "search.json"))
 index <- Filter(function(x) length(x$path) == 1 && is.character(x$path), index)
+# Functions of a help page: a search for one of them should find its page before the pages that mention it.
+functions_of <- function(page) {
+  file <- file.path("man", sub("[.]html$", ".Rd", basename(page)))
+  if (dirname(page) != "reference" || !file.exists(file)) return(character())
+  text <- readLines(file, encoding = "UTF-8")
+  tolower(sub("^[\\]alias[{](.*)[}]$", "\\1", grep("^[\\]alias[{]", text, value = TRUE)))
+}
 index <- lapply(index, function(x) {
   one <- function(field) if (length(x[[field]])) x[[field]] else ""
   page <- sub("^/", "", x$path)
   list(path = paste0(page, if (nzchar(one("id"))) paste0("#", one("id"))),
     title = page_title(file.path(to, page)), what = one("what"),
+    functions = I(if (nzchar(one("id"))) character() else functions_of(page)),
     text = paste(one("text"), one("code")))
 })
 writeLines(paste0("window.siteIndex = ", jsonlite::toJSON(index, auto_unbox = TRUE), ";"),

@@ -200,3 +200,11 @@ test_that("slopes that cannot be told from 1 are not called overconfident", {
   expect_false(any(grepl("overconfident", said)))
   expect_output(print(calib_vector(plogis(3 * qlogis(p)), y)), "slope 0.298: the scores were overconfident")
 })
+
+test_that("equal slopes are printed once", {
+  expect_identical(say_span(c(0.29, 0.302, 0.32)), "0.29 to 0.32")
+  expect_identical(say_span(c(0.3021, 0.30211)), "all 0.302")
+  expect_identical(say_span(-0.196), "-0.196")
+  fit <- calib_vector(letters_nn$cal$scores, letters_nn$cal$labels)
+  expect_output(print(fit), "slopes all 0.302: the scores of every class were overconfident", fixed = TRUE)
+})

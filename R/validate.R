@@ -35,7 +35,7 @@
 #' the logit scale for the c-index. The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 500 curves drawn
 #' from the distribution of the smooth curve (use [set.seed()] to make them reproducible). These measures are distances:
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
-#' significantly from the diagonal (Wald test at its knots); where a limit lies beyond the estimate, it is moved to the estimate. For the curve, log-odds are limited to 1 to N for N rows
+#' significantly from the diagonal (Wald test at its knots), and they always contain the estimate. For the curve, log-odds are limited to 1 to N for N rows
 #' (1 to 1000 for fewer than 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it moves by more
 #' than 0.1 without the rows whose odds are beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows), `print()` says so. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.

@@ -221,7 +221,7 @@ print.calib_cv <- function(x, ...) {
   for (measure in c("log_loss", "brier_score")) {
     after <- average(paste0(measure, "_calibrated"))
     cat("  ", score_words[[measure]], " ", say(average(measure)),
-      if (!is.na(after)) paste0(" before, ", say(after), " after calibration by the other folds"), "\n", sep = "")
+      if (!is.na(after)) paste0(" before, ", say(after), " after calibration fitted to the other folds (cross-validated)"), "\n", sep = "")
   }
   invisible(x)
 }

@@ -16,6 +16,10 @@
 #' values in the interval of the signed gap, so that it begins at 0 when both signs are possible. Accuracy, gap, over-
 #' and underconfidence always refer to the most likely class, whatever `type` says.
 #'
+#' Three functions give an interval of the same Brier score or log loss, by three methods, and these differ in the second or third digit: bootstrap-t here; by the
+#' influence function, on the log scale, in [calib_validate()]; Student's t of the rows' scores in [compare_forecasts()], which is the one for differences between
+#' forecasts. All three are valid for many rows; report one of them.
+#'
 #' The calibration errors have no interval, because resampling adds to their bias: a bootstrap interval might not even contain the
 #' estimate. Instead they are compared with their distribution under calibration. Labels are drawn from the
 #' probabilities, `replicates` times, and `null.low` and `null.high` are the quantiles of the resulting errors between

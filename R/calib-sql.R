@@ -31,13 +31,14 @@
 #' scores that are not probabilities, by one query, and stops if there are any (`check = FALSE` omits this query).
 #'
 #' Names are quoted by the driver ([DBI::dbQuoteIdentifier()]), class names by [DBI::dbQuoteString()]; nothing else that a user passes
-#' becomes part of the query. The dialects known are those of SQLite (through RSQLite, whose `LOG()` is the natural logarithm), PostgreSQL,
+#' becomes part of the query. A simulated connection has no driver, and dbplyr quotes names for it in its own way, whatever the database: since its version
+#' 2.3.0 by backticks, which PostgreSQL, for one, rejects. For a query that is to be run, give a real connection. The dialects known are those of SQLite (through RSQLite, whose `LOG()` is the natural logarithm), PostgreSQL,
 #' DuckDB, Spark, BigQuery, Snowflake, SQL Server, MySQL and Oracle; others get standard SQL.
 #'
 #' @param object A calibrator.
 #' @param columns Names of the score columns, one for each class in the order of `object$classes` or named by them; for
 #'   two classes the column of the second is enough. `NULL`: the names of the classes, after `.pred_`.
-#' @param con A connection ([DBI::dbConnect()]) or a simulated one such as [dbplyr::simulate_postgres()].
+#' @param con A connection ([DBI::dbConnect()]) or a simulated one such as [dbplyr::simulate_postgres()], to look at a query (see above on its quotes).
 #' @param table The table: its name, a [DBI::Id()], or a query marked by [DBI::SQL()].
 #' @param keep Names of other columns to keep in the result.
 #' @param class Add `.pred_class`, the most likely class?
@@ -228,6 +229,18 @@ sql_difference <- function(object, newdata) {
   muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(max(abs(predict(object, newdata) - predict(object, newdata, approx = "mean"))),
     gpcalib_warning_extrapolation = muffle, gpcalib_warning_input = muffle)
+}
+
+#' A message that what is computed outside of R is not what predict() gives by default, and how far off it is
+#' @noRd
+say_posterior_mean <- function(object, who) {
+  if (object$method != "gp") return(invisible())
+  apart <- sql_difference(object, NULL)
+  if (isTRUE(apart < 1e-4)) return(invisible()) # the accuracy that predict() aims at
+  message(small_message(paste0(who, " predict(approx = \"mean\"), the softmax of the posterior mean. predict() integrates over the posterior and ",
+    if (is.na(apart)) "differs from it: see ?calib_sql.\n" else {
+      paste0("differs from it by up to ", format(apart, digits = 2), " within the range of the calibration scores.\n")
+    }), class = "gpcalib_message_posterior_mean"))
 }
 
 say_difference <- function(x) {

@@ -103,7 +103,7 @@ say_accuracy <- function(object, optimistic = FALSE) {
   accuracy <- object[["row_accuracy"]]
   if (is.null(accuracy)) return(NULL)
   say <- function(x) paste(formatC(100 * x, format = "f", digits = 1), "%")
-  paste0("accuracy on these rows ", say(accuracy[[1]]), " before, ", say(accuracy[[2]]), " after", if (optimistic) " (optimistic as well)")
+  paste0("accuracy on these rows ", say(accuracy[[1]]), " before, ", say(accuracy[[2]]), " after", if (optimistic) " (also optimistic)")
 }
 
 few_scores <- 20 # distinct ones: as of a tree
@@ -126,13 +126,10 @@ warn_changed <- function(object, data) {
   } else if (falls) {
     "Its map falls where the scores rise. Check that scores and labels belong together."
   } else {
-    paste0("The cause is ", if (two || is.null(object$effects) || object$class_effects == "offset") {
-      "that it shifts classes"
-    } else {
-      "its matrix between the classes, or that it shifts them"
-    }, ", which is right if the classifier was trained on other class frequencies. Otherwise check that scores and labels belong together, ",
-    "or keep the most likely classes by monotone = TRUE.")
+    paste0("This is expected where the scores are far from calibrated, for example because the classes had other frequencies in training or the ",
+      "classifier was overfitted; a mismatch of scores and labels is another possible cause. If the predicted classes must not change, use ",
+      if (isTRUE(object$monotone)) "class_effects = \"none\"" else "monotone = TRUE", ".")
   }
-  warn_gpcalib("changed", paste0("The fit changes the most likely class of ", changed, " of its ", object$n,
-    " calibration rows (", say_accuracy(object), "). ", why))
+  warn_gpcalib("changed", paste0(if (two) "Calibration moves the probabilities of " else "The fit changes the most likely class of ", changed, " of the ",
+    object$n, " calibration rows", if (two) " across 1/2", " (", say_accuracy(object), "). ", why))
 }

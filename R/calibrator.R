@@ -191,6 +191,9 @@ finish_probs <- function(probs, object, data, type) {
 #' @param level Level of these intervals.
 #' @param ... Not used, except that `augment()` passes it to `predict()`, or for lazy tables takes `columns`, `keep` and `lookup` as
 #'   [calib_sql()] does (by default all columns are kept) and `check`: whether to look for NULL and other bad scores by a query first.
+#' @details
+#' For a fit of [calib_gp()] and a lazy table, `augment()` computes `predict(approx = "mean")`, and says so in a message of class
+#' `gpcalib_message_posterior_mean`: see [calib_sql()].
 #' @return `print()` returns its argument and `summary()` an object of class `summary.calibrator`;
 #'   `coef()` a named vector; `nobs()` a number; `tidy()` a data frame with the columns `term`,
 #'   `estimate` and `std.error`, with `conf.int = TRUE` also `conf.low` and `conf.high`; `glance()` one row with `method`, `input`, `classes`, `nobs`,

@@ -172,7 +172,7 @@ code_whole <- function(labels, k) {
     bad <- which(labels < 0 | labels > first + k - 1)
     stop_input("labels", paste0("has values outside ", first, " to ", first + k - 1, " (", labels[bad[1]], " in ",
       say_rows(bad, length(bad)), ")"),
-      "Whole numbers count the columns from 1, or from 0 when a 0 occurs. Use factor(labels) for other codes, as -1 and 1.")
+      "Whole numbers are column numbers, starting at 1 (at 0 if any label is 0). Use factor(labels) for other codes, such as -1 and 1.")
   }
   codes <- as.integer(labels)
   if (k == 2 && first == 1L && highest == 1) {

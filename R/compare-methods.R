@@ -101,8 +101,8 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
     ggplot2::geom_segment(aes(x = .data$conf.low, xend = .data$conf.high, yend = .data$pair),
       data = whiskers, linewidth = 0.06 * base_size, show.legend = FALSE) +
     geom_point(size = 0.22 * base_size) +
-    ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2]), drop = FALSE) +
-    ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17), drop = FALSE) +
+    ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2])) +
+    ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17)) +
     ggplot2::scale_x_continuous(breaks = few_breaks, labels = say_plain) +
     # With many pairs some names are left out rather than printed over each other.
     ggplot2::scale_y_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE)) +
@@ -114,7 +114,7 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
         paste0(" ", say_count(lost, "difference"), " of infinite or undefined scores ", if (lost == 1) "is" else "are", " left out.")
       }, base_size = base_size)) +
     picture_theme(base_size) +
-    ggplot2::theme(legend.position = "top", legend.justification = if (base_size < 8) "right" else "left",
+    ggplot2::theme(legend.position = "top", legend.justification = "centre",
       axis.text.y = element_text(size = rel(if (nlevels(table$pair) > 12 && base_size < 8) 0.6 else if (nlevels(table$pair) > 20) 0.65 else 0.9)),
       panel.grid.major.y = ggplot2::element_blank())
 }

@@ -63,7 +63,7 @@
 #' Dimitriadis, T., Gneiting, T., Jordan, A. I. and Vogel, P. (2024). Evaluating probabilistic
 #' classifiers: the triptych. *International Journal of Forecasting* 40, 1101-1122.
 #' @seealso [plot_mcbdsc()] for a picture of the parts, [plot_murphy()] for all proper scores at once,
-#'   [calib_study()] to compare calibrators on repeated splits.
+#'   [calib_study()] to compare calibrators on repeated splits, [calib_metrics()] for why its intervals differ a little.
 #' @examples
 #' half <- seq_len(nrow(rain_nyc)) %% 2 == 0
 #' cal <- rain_nyc[half, ]

@@ -230,14 +230,13 @@ describe_effects <- function(object) {
   }
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
   parts <- effect_words(setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew"), k)
-  paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")",
-    if (abs(worth) < 1) {
-      paste0("; kept, though they ", if (worth < 0) "do not help" else "hardly help", " (log evidence ", if (worth >= 0) "+", format(worth, digits = 1),
-        if (auto) "; \"auto\" drops them below -1", ")")
-    } else {
-      paste0("; they ", if (worth < 0) "lower" else "raise", " the log evidence by ", format(abs(worth), digits = 3))
-    })
+  paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")", "; change in log evidence ", say_worth(worth),
+    if (auto && worth < 3) " (\"auto\" drops them only below -1)")
 }
+
+#' A change in log evidence, with its sign
+#' @noRd
+say_worth <- function(x) paste0(if (x >= 0) "+", formatC(x, digits = 1, format = "f"))
 
 #' What summary() says of the effects
 #' @noRd
@@ -245,8 +244,8 @@ print_effects <- function(effects, classes) {
   if (is.null(effects)) return(invisible())
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
-  cat("\nClass effects change the log evidence by ", if (effects$worth >= 0) "+", format(effects$worth, digits = 3),
-    " together.", if (length(effects$parts)) " Adding each part to a model with the others:", "\n", sep = "")
+  cat("\nAll class effects together: ", say_worth(effects$worth), " in log evidence.",
+    if (length(effects$parts)) " Contribution of each, given the others:", "\n", sep = "")
   for (part in names(effects$parts)) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
     cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
@@ -262,10 +261,33 @@ print_effects <- function(effects, classes) {
   }
   mixed <- effects$mixed
   if (!is.null(mixed)) {
-    cat("  often mistaken", if (nrow(mixed)) paste0(" (change of the true class's latent value where the scores give 90 % to the other):\n    ",
-      paste0("true \"", mixed$class, "\" for \"", mixed$said, "\" ", signed(mixed$estimate), collapse = ", ")) else ": none by more than two standard deviations",
-      "\n", sep = "")
+    count <- attr(mixed, "count")
+    said <- if (!nrow(mixed)) {
+      "more or less often confused than the scores say: no two classes, by more than two standard deviations"
+    } else {
+      paste0("more (+) or less (-) often confused than the scores say (change of the true class's latent value where the scores give 90 % to the other class; ",
+        if (count > nrow(mixed)) paste0("the ", nrow(mixed), " largest of "), count, " beyond two standard deviations):")
+    }
+    pairs <- if (nrow(mixed)) paste0("true \"", mixed$class, "\" scored as \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))
+    # a blank within a pair is none between lines
+    lines <- if (length(pairs)) gsub("\r", " ", strwrap(paste(gsub(" ", "\r", pairs), collapse = " "), 96, indent = 4, exdent = 4))
+    cat(strwrap(said, 98, indent = 2, exdent = 4), lines, sep = "\n")
   }
+}
+
+moves_named <- 5L
+
+#' The largest changes between two classes that exceed two posterior standard deviations, as summary() lists and the picture frames them
+#'
+#' @param moves what effect_moves() returned.
+#' @return data frame of class (the true one), said (that of the scores), estimate and sd; its attribute `count` says how many there are.
+#' @noRd
+effect_clear <- function(object, moves, most = moves_named) {
+  k <- length(object$classes)
+  all <- data.frame(class = rep(object$classes, k), said = rep(object$classes, each = k), estimate = as.vector(moves$estimate),
+    sd = as.vector(moves$sd))
+  clear <- all[all$class != all$said & abs(all$estimate) > 2 * all$sd, ]
+  structure(utils::head(clear[order(-abs(clear$estimate)), ], most), count = nrow(clear))
 }
 
 #' For summary(): list of worth, parts, sd, shifted, mixed; NULL without effects
@@ -276,13 +298,7 @@ summarise_effects <- function(object, most = 6) {
   shifted <- if (!is.null(offsets)) offsets[abs(offsets$estimate) > 2 * offsets$sd, ]
   if (!is.null(shifted)) shifted <- shifted[order(-abs(shifted$estimate)), ]
   moves <- effect_moves(object)
-  mixed <- if (!is.null(moves)) {
-    all <- data.frame(class = rep(object$classes, ncol(moves$estimate)),
-      said = rep(object$classes, each = nrow(moves$estimate)), estimate = as.vector(moves$estimate),
-      sd = as.vector(moves$sd))
-    all <- all[all$class != all$said & all$estimate > 2 * all$sd, ]
-    utils::head(all[order(-all$estimate), ], most)
-  }
+  mixed <- if (!is.null(moves)) effect_clear(object, moves)
   list(
     worth = if (is.null(object$effects)) object$offsets$worth else object$effects$worth,
     parts = effect_worth(object), sd = c(object$effects$sd, object$offsets$sd), n_shifted = nrow(shifted),

@@ -65,7 +65,7 @@ describe.calib_gp <- function(object) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
       "; this lowers the log-likelihood of the calibration rows by ", say_cost(object$order_cost)))
   }
-  list(title = "Latent Gaussian process", lines = c(lines, say_floor(object)), details = describe_process(object))
+  list(title = "Latent Gaussian process", lines = c(lines, say_floor(object), say_few_rows(object)), details = describe_process(object))
 }
 
 #' A map of two classes that falls in spite of (39a)
@@ -169,7 +169,7 @@ summary.calib_gp <- function(object, ...) {
 print.summary.calib_gp <- function(x, ...) {
   NextMethod()
   fit <- x$fit
-  cat("\nThe map on the scores seen (", tolower(say_scores_unit(fit)), "), ", format(fit$range[1], digits = 3), " to ",
+  cat("\nThe map on the scores seen (", sub(" [(](.*)[)]$", ", i.e. \\1", tolower(say_scores_unit(fit))), "), ", format(fit$range[1], digits = 3), " to ",
     format(fit$range[2], digits = 3), ":\n", sep = "")
   if (fit$monotone) {
     cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",
@@ -186,8 +186,9 @@ print.summary.calib_gp <- function(x, ...) {
   away <- x$departure
   most <- which.max(abs(away$departure))
   cat("  largest difference from the prior mean: ", format(abs(away$departure[most]), digits = 2),
-    ", at score ", format(away$z[most], digits = 3), if (is.na(x$clear)) "" else paste0("; it exceeds two standard deviations for\n  ",
-      format(100 * x$clear, digits = 2), " % of the calibration scores"), "\n", sep = "")
+    ", at score ", format(away$z[most], digits = 3), if (is.na(x$clear)) "" else if (x$clear == 0) ";\n  nowhere more than two standard deviations" else {
+      paste0(";\n  more than two standard deviations for ", format(100 * x$clear, digits = 2), " % of the calibration scores")
+    }, "\n", sep = "")
   print_effects(x$effects, fit$classes)
   invisible(x)
 }

@@ -64,8 +64,8 @@
 #' @param probs Probabilities: a numeric matrix or data frame with one row per case and one column
 #'   per class, or a vector with the probability of the second of two classes. Columns named like
 #'   the classes, in any order, are matched by name.
-#' @param labels The true classes: factor, character, logical, or whole numbers that count the
-#'   columns from 1 (from 0, when a 0 occurs).
+#' @param labels The true classes: factor, character, logical, or column numbers, starting
+#'   at 1 (at 0 if any label is 0).
 #' @param bins Number of bins.
 #' @param norm The power \eqn{p}, from 1 to `Inf`.
 #' @param binning Bins of equal `"width"` or of about equal `"mass"`.

@@ -134,7 +134,7 @@ print.calib_monitor <- function(x, ...) {
 print.summary.calib_monitor <- function(x, ...) {
   print(x$monitor)
   if (!nrow(x$periods)) return(invisible(x))
-  cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), " (e-values; 1: none; the mean decides):\n", sep = "")
+  cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), " (e-values; 1 = no evidence; the alarm uses the mean):\n", sep = "")
   shown <- x$evidence
   shown$e_value <- say_e(shown$e_value)
   shown$highest <- say_e(shown$highest)

@@ -1,7 +1,6 @@
 # Effects of the classes in pictures: offsets with their intervals, and what the matrix does to each class.
 
 offsets_shown <- 30L # classes, the farthest ones
-moves_named <- 5L
 
 #' Offsets as points with their intervals, in their order
 #' @noRd
@@ -31,7 +30,7 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     scale_x_continuous(labels = say_plain) +
     ggplot2::scale_y_discrete(labels = function(x) shorten(x, 24)) +
     labs(title = "Offsets of the classes", x = "Offset of the latent value", y = NULL,
-      caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " farthest of ", k, " classes. "),
+      caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " offsets farthest from 0 (of ", k, "). "),
         "Right of 0 the class becomes more likely. Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
@@ -58,9 +57,8 @@ plot_moves <- function(object, ..., base_size = 9) {
   rows <- data.frame(class = factor(rep(classes, k), levels = rev(classes)),
     said = factor(rep(classes, each = k), levels = classes), estimate = as.vector(moves$estimate),
     sd = as.vector(moves$sd))
-  others <- which(as.character(rows$class) != as.character(rows$said))
-  clear <- others[abs(rows$estimate[others]) > 2 * rows$sd[others]]
-  named <- rows[utils::head(clear[order(-abs(rows$estimate[clear]))], moves_named), ]
+  clear <- effect_clear(object, moves)
+  named <- rows[match(paste(clear$class, clear$said, sep = "\r"), paste(rows$class, rows$said, sep = "\r")), ]
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
   short <- function(x) shorten(x, if (k > 12) 6 else 10)
@@ -89,26 +87,28 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_x_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
-    labs(title = "Effects of the matrix", x = "Class to which the scores give 90 %", y = "Class that changes",
+    labs(title = "Pairwise class effects", x = "Class to which the scores give 90 %", y = "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named),
+      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named, attr(clear, "count")),
         " Changes sum to zero over the classes.", base_size = base_size)) +
     picture_theme(base_size) +
-    theme(panel.grid = element_blank(), plot.caption = element_text(hjust = 0.5), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
+    theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
       axis.text = element_text(size = rel(if (k > 12) (if (base_size < 8) 0.5 else 0.7) else 0.8)),
       axis.text.x = element_text(angle = if (max(nchar(short(classes))) > 3) 90 else 0, vjust = 0.5,
         hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))
 }
 
 #' The framed moves in a sentence
+#' @param count how many exceed two standard deviations.
 #' @noRd
-say_moves <- function(named) {
-  if (!nrow(named)) return("No change off the diagonal exceeds two posterior standard deviations, so that no cell is framed.")
+say_moves <- function(named, count) {
+  if (!nrow(named)) return("No cell is framed: no change off the diagonal exceeds two posterior standard deviations.")
   each <- split(named, factor(as.character(named$said), levels = unique(as.character(named$said))))
   words <- vapply(each, function(moves) {
     paste0("when the scores say ", shorten(moves$said[1], 12), ", ", paste0(shorten(moves$class, 12),
       ifelse(moves$estimate < 0, " is lowered by ", " is raised by "), sub("^[+-]", "", moves$label), collapse = ", "))
   }, "")
   words <- paste(words, collapse = "; ")
-  paste0("Framed, the largest changes beyond two posterior standard deviations: ", words, ".")
+  paste0("Framed: ", if (nrow(named) < count) paste0("the ", nrow(named), " largest of ", count, " changes") else say_count(count, "change"),
+    " beyond two posterior standard deviations: ", words, ".")
 }

@@ -368,7 +368,7 @@ latent_caption <- function(plan, level, histogram, points) {
       paste0("Band: ", say_level(level), " posterior interval. ")
     },
     if (points) "Circles: inducing inputs. ",
-    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences matter, so that all lines are shifted to the same mean.",
+    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences matter, so all lines are shifted to a common mean.",
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
       if (length(first$classes) == 2) {
         " The effects of the classes are not drawn here; plot_map() shows them."
@@ -380,6 +380,6 @@ latent_caption <- function(plan, level, histogram, points) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",
         say_number(first$n), " rows.")
     },
-    if (beyond > 5e-4) paste0(" Up to ", format(100 * beyond, digits = 1), "% of the scores lie beyond the axis.")
+    if (beyond > 5e-4) paste0(" Shown: the central ", format(100 * (1 - beyond), digits = 3), "% of the scores.")
   )
 }

@@ -10,7 +10,8 @@
 #'
 #' @param x,object A calibrator; for `plot_map()` also a named list of them, for the same classes.
 #' @param level Level of the bands. That of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side; use
-#'   [set.seed()] to make it reproducible.
+#'   [set.seed()] to make it reproducible. It is averaged over the hyperparameters, while the curve is that of their best values, and can
+#'   therefore run along an edge of the band.
 #' @param classes With more than two classes: how many to draw, or their names.
 #' @param points At how many evenly spaced probabilities to evaluate the maps.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
@@ -90,8 +91,10 @@ say_bands <- function(fits, names, rows, level) {
   kind <- vapply(fits[banded], function(fit) {
     if (inherits(fit, "calib_gp")) "posterior interval" else if (!is.null(fit$x0)) "Venn-Abers pair" else "confidence interval"
   }, "")
+  averaged <- any(vapply(fits, function(fit) !is.null(fit[["averaged"]]), NA)) # the limits, not the estimate
   words <- vapply(unique(kind), function(one) {
-    paste0(if (one != "Venn-Abers pair") paste0(say_level(level), " "), one, if (length(fits) > 1) paste0(" (", paste(shorten(names[banded][kind == one], 20), collapse = ", "), ")"))
+    paste0(if (one != "Venn-Abers pair") paste0(say_level(level), " "), one, if (length(fits) > 1) paste0(" (", paste0("\"", shorten(names[banded][kind == one], 20), "\"", collapse = ", "), ")"),
+      if (one == "posterior interval" && averaged) ", averaged over hyperparameters, while the curve uses the best ones")
   }, "")
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".")
 }
@@ -156,7 +159,7 @@ draw_map <- function(rows, shown, k, bands, base_size) {
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some of the corners of the stepped maps.", base_size = base_size)
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some of the corners of the maps with flat parts.", base_size = base_size)
     ) +
     picture_theme(base_size) +
     legend_above(said, c("colour", "linetype", if (!is.null(marked)) "shape"), base_size) +

@@ -27,8 +27,7 @@ autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "relia
   if (!nrow(object$path)) stop_input("object", "has seen nothing yet", "Feed it with update().")
   plot <- switch(type, evidence = plot_evidence(object, base_size), scores = plot_monitor_scores(object, base_size),
     reliability = plot_monitor_reliability(object, periods, base_size))
-  plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom",
-    plot.caption = element_text(hjust = if (type == "reliability") 0.5 else 0))
+  plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom")
 }
 
 plot_evidence <- function(monitor, base_size) {
@@ -53,8 +52,8 @@ plot_evidence <- function(monitor, base_size) {
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
     scale_periods(nrow(path), monitor$period[path[, 2]], base_size) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
-      caption = wrap_words("Evidence against calibration, by alternative; the mean (thick) decides. Dashed red line: alarm, at an e-value of ",
-        format(1 / monitor$level), ".", if (beyond) " Values beyond 1e-12 and 1e12 are drawn there.", base_size = base_size))
+      caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean (thick). Dashed red line: alarm, at an e-value of ",
+        format(1 / monitor$level), ".", if (beyond) " Values above 1e12 are drawn at 1e12, those below 1e-12 at 1e-12.", base_size = base_size))
 }
 
 #' Periods below a picture: evenly spaced ones, as many as there is room for

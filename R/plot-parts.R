@@ -27,7 +27,7 @@ picture_theme <- function(base_size) {
       plot.title.position = "plot", plot.caption.position = "plot",
       plot.title = element_text(size = rel(1.05)),
       plot.subtitle = element_text(size = rel(0.85)),
-      plot.caption = element_text(size = rel(0.7), hjust = 0),
+      plot.caption = element_text(size = rel(0.7), hjust = 0.5), # legends and captions are centred in all pictures
       axis.title = element_text(size = rel(0.9)),
       legend.title = element_blank(), legend.background = element_blank(),
       legend.key = element_blank(), legend.text = element_text(size = rel(legend_text)),
@@ -42,14 +42,12 @@ picture_theme <- function(base_size) {
   list(looks, wrap_when_drawn())
 }
 
-#' For square panels with the diagonal at 45 degrees: a picture may be wider than they are, and what stands
-#' above and below them uses its width from the middle
+#' For square panels with the diagonal at 45 degrees
 #'
 #' @param fixed whether the theme makes them square; see square_grid().
 #' @noRd
 square_theme <- function(fixed = TRUE) {
-  theme(aspect.ratio = if (fixed) 1, plot.caption = element_text(hjust = 0.5),
-    legend.justification = "centre")
+  theme(aspect.ratio = if (fixed) 1)
 }
 
 #' Size of text in a panel, in the unit of geoms, as a share of the theme's
@@ -112,7 +110,7 @@ legend_above <- function(names, aesthetics, base_size = 9) {
   guide <- ggplot2::guide_legend(ncol = layout$columns, byrow = TRUE)
   list(
     do.call(ggplot2::guides, stats::setNames(rep(list(guide), length(aesthetics)), aesthetics)),
-    theme(legend.position = "top", legend.justification = "left", legend.text = element_text(size = rel(legend_text * layout$scale)))
+    theme(legend.position = "top", legend.justification = "centre", legend.text = element_text(size = rel(legend_text * layout$scale)))
   )
 }
 

@@ -125,9 +125,15 @@ share_layer <- function(rows, length, pen) {
 #' @noRd
 diagram_titles <- function(plan, base_size) {
   crowded <- is_crowded(plan, base_size)
-  # With one forecast the titles have room for the rows of the class.
-  counted <- plan$by_class && !plan$both && !is.null(plan$sizes)
-  say <- if (counted) function(x) paste0(x, ", ", say_number(round(plan$sizes[x])), " rows") else identity
+  # With one forecast the titles have room for the cases of the class, and panels of different rows for their number.
+  say <- if (plan$by_class && !plan$both && !is.null(plan$sizes)) {
+    function(x) paste0(x, " (", say_number(round(plan$sizes[x])), if (plan$type == "top_label") " rows)" else " cases)")
+  } else if (counted_panels(plan, base_size)) {
+    rows <- vapply(plan$tables, function(table) say_number(attr(table, "N")), "")
+    function(x) paste0(x, " (n = ", rows[x], ")")
+  } else {
+    identity
+  }
   classes <- levels(plan$tables[[1]]$class)
   forecasts <- if (is.null(names(plan$tables))) "" else names(plan$tables)
   above <- if (plan$by_class && !plan$across) say(classes) else forecasts
@@ -138,6 +144,13 @@ diagram_titles <- function(plan, base_size) {
   scale <- if (crowded) 1 else title_scale(above, room, shares = shares)
   side_scale <- if (crowded || !plan$both) 1 else title_scale(if (plan$across) classes else forecasts, side, 2, shares)
   list(say = say, room = floor(room / scale), side_room = floor(side / side_scale), scale = scale, side_scale = side_scale)
+}
+
+#' Do the titles of the panels say how many rows each has?
+#' @noRd
+counted_panels <- function(plan, base_size) {
+  if (plan$by_class || length(plan$tables) < 2 || is_crowded(plan, base_size) || !all(vapply(plan$tables, is_whole, NA))) return(FALSE)
+  length(unique(vapply(plan$tables, function(table) as.double(attr(table, "N")), 0))) > 1
 }
 
 diagram_facets <- function(plan, titles) {
@@ -216,18 +229,16 @@ corner_numbers <- function(table, few, crowded = FALSE) {
     return(data.frame(class = per$class, label = label))
   }
   label <- paste("ECE", say_three(per$ece))
-  over <- attr(table, "overconfidence")
-  if (type == "confidence" && is_whole(table) && !is.null(over) && !crowded) {
-    under <- attr(table, "underconfidence")
-    words <- if (few) c("over", "under") else c("overconfidence", "underconfidence")
-    label <- paste0(label, "\n", words[1], " ", say_measure(over), "\n", words[2], " ",
-      say_measure(under))
+  if (type == "confidence" && is_whole(table) && !crowded) {
+    label <- paste0(label, "\n", if (few) "conf. - acc. " else "confidence - accuracy ", say_signed(per$confidence - per$observed))
   } else if (type == "event" && !few) {
     label <- paste0(label, "\nmean forecast ", say_three(per$confidence), "\nfrequency ",
       say_three(per$observed))
   }
   data.frame(class = per$class, label = label)[per$n > 0, ]
 }
+
+say_signed <- function(x) paste0(if (x >= 5e-4) "+", sub("^-(0[.]?0*)$", "\\1", say_three(x)))
 
 say_measure <- function(x) if (is.na(x)) "undefined" else say_three(x)
 
@@ -269,7 +280,7 @@ diagram_caption <- function(tables, plan, base_size) {
   level <- attr(tables[[1]], "conf_level")
   percent <- if (!is.null(level)) say_level(level)
   counts <- vapply(tables, function(table) as.double(attr(table, "N")), 0)
-  rows <- if (all(vapply(tables, is_whole, NA)) || plan$by_class) {
+  rows <- if (counted_panels(plan, base_size)) NULL else if (all(vapply(tables, is_whole, NA)) || plan$by_class) {
     paste0("N = ", paste(unique(range(counts)) |> vapply(say_number, ""), collapse = " to "),
       if (length(tables) > 1 && !plan$by_class) if (length(unique(counts)) > 1) ", depending on the panel" else " in each panel", ". ")
   }
@@ -278,7 +289,7 @@ diagram_caption <- function(tables, plan, base_size) {
   low <- unlist(lapply(tables, function(table) table$conf.low[table$n > 0]))
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
-      if (!is.null(plan$chosen)) paste0(", those with the ", plan$chosen, " rows (others by classes = or rarest =)"), ". ")
+      if (!is.null(plan$chosen)) paste0(", those with the ", plan$chosen, if (plan$type == "top_label") " rows" else " cases"), ". ")
   }
   kind <- attr(tables[[1]], "region")
   how <- if (plan$method == "isotonic") {
@@ -306,8 +317,7 @@ diagram_caption <- function(tables, plan, base_size) {
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".")
   }
   words <- if (plan$type == "confidence" && plan$method == "bins" && !is_crowded(plan, base_size)) {
-    paste0(" ", if (few) "\"over\", \"under\"" else "Over-, underconfidence",
-      ": mean confidence when wrong, mean doubt (1 - confidence) when right.")
+    paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (above 0: overconfident, below: underconfident).")
   }
   wrap_words(rows, classes, how, words, base_size = base_size)
 }

@@ -13,12 +13,15 @@
 #' lie; a smooth table as a curve with its confidence band. The lower panel shows the share of rows in each bin: wide
 #' intervals and large gaps often belong to bins with few rows.
 #'
-#' A corner of each panel shows the numbers: the ECE of the bins drawn, and for `type = "confidence"`
-#' the over- and underconfidence of the forecast (see [overconfidence()]); for an isotonic curve
+#' A corner of each panel shows the numbers: the ECE of the bins drawn, with `type = "confidence"` also the mean
+#' confidence less the accuracy (above 0 the forecast is overconfident on average, below 0 underconfident), with `type = "event"` also the mean
+#' forecast and the frequency of the event; for an isotonic curve
 #' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score; for a
-#' smooth one the mean (ICI) and the largest (Emax) distance from the diagonal.
+#' smooth one the mean (ICI), the 90 % quantile (E90) and the largest (Emax) distance from the diagonal. In small panels only the first of these numbers is
+#' shown.
 #'
-#' Tables with several classes get a panel for each, in their own order, or the largest first if some are left out. With four panels or more there are no
+#' Tables with several classes get a panel for each, in their own order, or the largest first if some are left out; `classes` and `rarest` choose others. The title says
+#' how many cases the class has (with `type = "top_label"`, how many rows were predicted to be of it). Panels of different rows (`by`, or a list of labels) have their number of rows in the title. With four panels or more there are no
 #' lower panels; the size of the points shows the number of rows instead.
 #'
 #' @param object,x A [reliability_table()]; for `plot_reliability()` the probabilities of one forecast

@@ -51,8 +51,8 @@ portable_version <- 1L
 #'   \item{`shape`, `every`}{two classes: with t = `steep` |v\[2\] - v\[1\]| / `every`, the sum over i = 1, 2, ... of
 #'   `shape`\[k\]\[i\] `every` r(t - i + 1) is added, r(u) = u^2 / 2 for u from 0 to 1, 1 - (2 - u)^2 / 2 for u from 1 to 2, 0 before and 1 beyond.}
 #' }
-#' Of [calib_gp()] this is the posterior mean, as by `predict(approx = "mean")`, not the integral over the posterior that `predict()` gives by
-#' default. It agrees with the former up to about 1e-8, with `monotone = TRUE` up to about 1e-5 (`predict()` interpolates
+#' Of [calib_gp()] this is the softmax of the posterior mean, as by `predict(approx = "mean")`, not the integral over the posterior that `predict()` gives by
+#' default; a message of class `gpcalib_message_posterior_mean` says so. It agrees with the former up to about 1e-8, with `monotone = TRUE` up to about 1e-5 (`predict()` interpolates
 #' between nodes in another way); the order of the classes is kept up to rounding.
 #'
 #' **`platt`**: arrays `slope`, `intercept`, `low`, `high` with one value per map, and `log_odds`, true or false. With s the
@@ -106,6 +106,7 @@ write_calibrator <- function(object, file) {
     on.exit(close(out))
     writeLines(text, out, useBytes = TRUE)
   }
+  say_posterior_mean(object, "The formula in this file gives")
   invisible(given)
 }
 

@@ -195,8 +195,11 @@ print.prior_estimate <- function(x, digits = 3, ...) {
   print(round(table, digits))
   if (!is.null(error) && any(is.finite(apart))) {
     most <- which.max(abs(apart))
-    cat("Largest difference from the calibration rows: ", names(x)[most], ", "  , formatC(abs(apart[most]), digits = 1, format = "f"), " standard errors",
-      if (length(x) > 9) paste(", the most of", length(x), "classes"), if (abs(apart[most]) < 2) " (no clear shift)", "\n", sep = "")
+    # Of K classes the largest difference is compared with what K differences reach by chance (Bonferroni); two classes have only one.
+    limit <- stats::qnorm(1 - 0.025 / if (length(x) > 2) length(x) else 1)
+    cat("Largest difference from the calibration rows: \"", names(x)[most], "\", ", formatC(abs(apart[most]), digits = 1, format = "f"), " standard errors",
+      if (abs(apart[most]) < limit) ": no clear shift" else ": a clear shift",
+      if (length(x) > 2) paste0(" (the limit for ", length(x), " classes is ", formatC(limit, digits = 1, format = "f"), ")"), "\n", sep = "")
   }
   invisible(x)
 }

@@ -76,7 +76,8 @@
 #'     \item{`bin`}{number of the bin, within the class;}
 #'     \item{`lower`, `upper`}{its edges;}
 #'     \item{`n`}{number of rows, or their weight;}
-#'     \item{`confidence`, `observed`}{mean score and frequency; `NA` in empty bins;}
+#'     \item{`confidence`, `observed`}{mean score and frequency; `NA` in empty bins. (The score is the probability of the class or event for `type = "classwise"` and
+#'       `"event"`; the column has the same name for all types);}
 #'     \item{`gap`}{`confidence - observed`: positive where the forecast is too high;}
 #'     \item{`conf.low`, `conf.high`}{interval or band.}
 #'   }

@@ -27,6 +27,7 @@ augment_lazy <- function(object, tbl, columns = NULL, keep = NULL, check = TRUE,
     for (statement in lookup_statements(d, d$lookup, temporary = TRUE)) DBI::dbExecute(con, statement)
   }
   query <- sql_query(d, steps, lazy_from(tbl), keep)
+  say_posterior_mean(object, "The database computes")
   if (is_simulated(con)) return(structure(query, class = c("sql", "character")))
   dplyr::tbl(con, dbplyr::sql(query))
 }

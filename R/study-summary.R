@@ -240,10 +240,10 @@ say_errors <- function(study, metrics) {
   kept <- attr(study, "rows")[levels(droplevels(study$data))]
   from_rows <- function(metric) length(kept) && !any(vapply(kept, function(set) is.null(set[[metric]]), NA))
   other <- metrics[!vapply(metrics, from_rows, NA)]
-  if (!length(other)) return("The standard errors allow for new test rows.")
-  if (length(other) == length(metrics)) return("The standard errors are Nadeau and Bengio's, for new test rows.")
+  if (!length(other)) return("Standard errors include the sampling of test rows.")
+  if (length(other) == length(metrics)) return("Standard errors include the sampling of test rows (Nadeau-Bengio).")
   named <- if (length(other) > 1) paste(paste(other[-length(other)], collapse = ", "), "and", other[length(other)]) else other
-  paste0("The standard errors allow for new test rows; those of ", named, " are Nadeau and Bengio's.")
+  paste0("Standard errors include the sampling of test rows (for ", named, ": Nadeau-Bengio).")
 }
 
 #' @rdname summary.calib_study
@@ -251,7 +251,7 @@ say_errors <- function(study, metrics) {
 print.summary.calib_study <- function(x, digits = 4, ...) {
   say_study(x)
   kind <- switch(attr(x, "std_error"), corrected = "corrected for overlapping splits",
-    splits = "over splits of these rows", "for new test rows from the same population")
+    splits = "over splits of these rows", "including the sampling of test rows")
   cat("difference: method minus \"", attr(x, "reference"), "\"; s.e.: standard error ", kind, "\n", sep = "")
   if (any(x$best)) {
     cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best.", say_noisy(x)), 100, exdent = 2), sep = "\n")

@@ -22,8 +22,8 @@ validation_table <- function(part, level, classes) {
     class = c("reliability_table", "data.frame"))
 }
 
-validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "Mean outcome - mean risk",
-  intercept = "Calibration in the large", slope = "Recalibration slope (Cox)",
+validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "In the large: mean outcome - risk",
+  intercept = "Calibration intercept (slope 1)", slope = "Recalibration slope (Cox)",
   slope_intercept = "  and its intercept", ici = "ICI (mean distance from curve)", e50 = "  E50", e90 = "  E90",
   emax = "  Emax", c_index = "c-index", brier_score = "Brier score", scaled_brier = "Scaled Brier score")
 validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope = "1", slope_intercept = "0",
@@ -100,7 +100,7 @@ print_validations <- function(x, digits) {
   print(shown, row.names = FALSE)
   said <- c(validations_verdict(x), say_far(x))
   if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
-  cat("More in as.data.frame()\n")
+  cat("All measures: as.data.frame()\n")
 }
 
 #' @rdname calib_validate
@@ -144,7 +144,7 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
     base_size)
   if (length(shown) < count) {
     which <- if ("by" %in% names(object)) paste("The first", most_panels, "of", count, "panels. ") else {
-      paste0(length(shown), " of ", count, " classes", if (!is.character(classes)) ", those with the most rows (others by classes =)", ". ")
+      paste0(length(shown), " of ", count, " classes", if (!is.character(classes)) ", those with the most cases", ". ")
     }
     plot <- plot + labs(caption = wrap_words(which, attr(plot$labels$caption, "words"), base_size = base_size))
   }

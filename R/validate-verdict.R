@@ -6,7 +6,7 @@ validation_families <- list(
 )
 # How often at least one interval of 95 % excludes the ideal although the probabilities are calibrated: in 0.14 and 0.13 of 300
 # samples of 300 and of 1000 rows.
-family_chance <- "by chance one interval or another excludes its ideal value in about 1 of 7 validations of calibrated probabilities"
+family_chance <- "for perfectly calibrated probabilities, an interval of mean, slope or curve excludes its ideal value in about 1 of 7 validations"
 
 #' Which measures of one part have an interval that excludes the ideal: named flags, NA where there is none
 #' @noRd
@@ -26,7 +26,7 @@ validation_p <- function(x) {
   stats::p.adjust(p, "holm")
 }
 
-outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "calibration in the large", slope = "slope",
+outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "the calibration intercept", slope = "slope",
   slope_intercept = "the slope's intercept", ici = "ICI")
 
 #' Does a single family exclude the ideal, and by no more than one of so many may by chance? Its two-sided p-value, by the normal
@@ -107,7 +107,7 @@ say_outside <- function(x, outside) {
         if (slope$estimate < 1) "below" else "above", " 1.")
     },
     if (is_out("ici")) {
-      paste0(if (is_out("oe_ratio") || is_out("slope")) "The" else "Mean and slope show no error, but the",
+      paste0(if (is_out("oe_ratio") || is_out("slope")) "The" else "No miscalibration of mean or slope was found, but the",
         " calibration curve departs from the diagonal, by ", format(row("ici")$estimate, digits = 2), " on average (ICI): see autoplot().")
     },
     if (length(others)) {
@@ -130,8 +130,9 @@ validation_verdict <- function(x) {
   said <- say_outside(x, outside)
   families <- names(which(vapply(validation_families, function(names) any(outside[names], na.rm = TRUE), NA)))
   if (just_outside(x, families)) {
-    return(paste0(paste(said, collapse = " "), " No other property is off, and this one only just: ",
-      if (isTRUE(all.equal(attr(x, "conf_level"), 0.95))) family_chance else "it may be chance", ". More rows would tell."))
+    return(paste0(paste(said, collapse = " "), " Only the ", families, " is off, and barely: ",
+      if (isTRUE(all.equal(attr(x, "conf_level"), 0.95))) family_chance else "this may be due to chance",
+      ". This is weak evidence; validate on more rows before recalibrating."))
   }
   if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
   known <- intersect(c("oe_ratio", "slope", "ici"), names(which(!outside)))
@@ -150,22 +151,24 @@ validations_verdict <- function(x) {
   outside <- vapply(parts, function(part) validation_outside(part)[shown], logical(3))
   rownames(outside) <- outside_words[shown]
   if (all(is.na(outside))) return(NULL)
-  what <- if ("class" %in% names(table) && !"by" %in% names(table)) "classes" else "parts"
+  what <- paste(c("groups", "classes")[c("by", "class") %in% names(table)], collapse = " and ")
   hit <- which(colSums(outside, na.rm = TRUE) > 0)
   p <- validation_p(x)
   if (!length(hit)) return(paste0("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values. ", say_holm(what)))
-  names <- validation_names(x)[hit]
+  names <- paste0("\"", validation_names(x), "\"")
+  rest <- names[-hit]
+  names <- names[hit]
   why <- apply(outside[, hit, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
   some <- seq_len(min(length(hit), 8))
   clear <- sum(p < 1 - attr(x, "conf_level"), na.rm = TRUE)
   count <- sum(!is.na(outside))
   expected <- (1 - attr(x, "conf_level")) * count
   paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
-    if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(hit) < length(parts)) "; not for the others", ". ",
+    if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(rest)) paste0("; not for ", if (length(rest) == 1) rest else "the others"), ". ",
     "Of ", count, " intervals about ", max(1, round(expected)), " may do so by chance. ",
     if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", length(parts), ". "),
     if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
-      "What the intervals show may therefore be chance, and is no reason to calibrate (again). More rows would tell."
+      "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."
     })
 }
 

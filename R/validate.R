@@ -10,11 +10,9 @@
 #' \describe{
 #'   \item{`oe_ratio`}{observed to expected, \eqn{\sum y / \sum p}{sum y / sum p}; ideal 1. Below 1 the risk
 #'     is stated too high.}
-#'   \item{`in_the_large`}{\eqn{\bar y - \bar p}{mean(y) - mean(p)}; ideal 0. It is printed as "Mean outcome - mean risk";
-#'     the printed line "Calibration in the large" is `intercept`.}
+#'   \item{`in_the_large`}{\eqn{\bar y - \bar p}{mean(y) - mean(p)}; ideal 0. (Mean calibration, or calibration in the large, of Van Calster et al., 2019.)}
 #'   \item{`intercept`}{a of \eqn{\mathrm{logit}\, P(y = 1) = a + \mathrm{logit}\, p}{logit P(y = 1) = a + logit p},
-#'     with the slope fixed at 1; ideal 0. This is the "calibration-in-the-large" of TRIPOD, and is printed as
-#'     "Calibration in the large".}
+#'     with the slope fixed at 1; ideal 0. TRIPOD calls this intercept, rather than the difference of the means, "calibration-in-the-large".}
 #'   \item{`slope`, `slope_intercept`}{b and a of
 #'     \eqn{\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, p}{logit P(y = 1) = a + b logit p}; ideal 1 and 0. This is Cox's recalibration
 #'     slope ("calibration slope" in TRIPOD; `Slope` and `Intercept` of `rms::val.prob()`). Below 1 the predictions are too extreme.
@@ -51,10 +49,11 @@
 #' fitted curve is too straight; with 2000 rows, those of `e50` and `emax` covered it in 96 to 99 %. `bench/results/workbench.md` in the sources has all figures.
 #'
 #' # What print() concludes
-#' Everything whose interval excludes its ideal value is named. If only one of mean, slope and curve is off, and by no more than
-#' chance explains among three, `print()` adds this: of calibrated probabilities about one validation in seven has an interval of 95 %
-#' that excludes its ideal value. With several classes, or `by`, each gets a p-value of Wald's test that its curve is the diagonal,
-#' adjusted for their number by Holm's method; unadjusted ones are in the attribute `p.value`. If nothing is found, do not calibrate
+#' It judges the mean (`oe_ratio`, `in_the_large`, `intercept`), the slope, its intercept and the curve (`ici`), and names those whose interval
+#' excludes the ideal value; the c-index and the Brier scores are not judged. If only one of mean, slope and curve is off, and with a p-value above a third of
+#' 1 - `conf_level`, `print()` says that this is weak evidence: for perfectly calibrated probabilities, about one validation in seven has a 95 % interval
+#' that excludes its ideal value. With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
+#' adjusted for the number of classes or groups by Holm's method; unadjusted p-values are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
 #'
 #' @inheritParams calib_metrics
@@ -75,7 +74,7 @@
 #'
 #' DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
 #' correlated receiver operating characteristic curves. *Biometrics* 44, 837-845.
-#' @seealso [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes.
+#' @seealso [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes, and for why its intervals differ a little.
 #' @examples
 #' set.seed(1)
 #' valid <- calib_validate(rain_nyc$prob, rain_nyc$rain)

@@ -57,7 +57,7 @@ test_that("the assessment calibrates each fold by the others", {
     expect_equal(table$brier_score[f], brier_score(stats::plogis(s[out]), set$y[out]), tolerance = 1e-10)
   }
   expect_output(print(fit), "out-of-fold scores of 3 folds")
-  expect_output(print(fit), "after calibration by the other folds")
+  expect_output(print(fit), "after calibration fitted to the other folds \\(cross-validated\\)")
 })
 
 test_that("more classes, matrices, functions as methods", {

@@ -1,3 +1,6 @@
+# That the database computes predict(approx = "mean") is said once, in the last test.
+augment <- function(...) suppressMessages(generics::augment(...), classes = "gpcalib_message_posterior_mean")
+
 expect_same_in_db <- function(con, fit, d, tol) {
   tbl <- dplyr::tbl(con, "rows")
   out <- as.data.frame(augment(fit, tbl))
@@ -313,4 +316,15 @@ test_that("what cannot be written is refused", {
     hyper = c(slope = 1)))
   expect_error(calib_sql(steep, con = dbplyr::simulate_postgres()), "so steep", class = "gpcalib_error_input")
   expect_error(write_calibrator(steep, tempfile()), "so steep", class = "gpcalib_error_input")
+})
+
+test_that("a message says that the database computes predict(approx = \"mean\")", {
+  skip_without_sqlite()
+  con <- memory_db()
+  d <- rain_nyc[1:200, ]
+  DBI::dbWriteTable(con, "rows", data.frame(prob = d$prob))
+  fit <- calib_gp(d$prob, d$rain)
+  expect_message(generics::augment(fit, dplyr::tbl(con, "rows"), columns = "prob"), "The database computes predict\\(approx = \"mean\"\\)",
+    class = "gpcalib_message_posterior_mean")
+  expect_no_message(generics::augment(calib_platt(d$prob, d$rain), dplyr::tbl(con, "rows"), columns = "prob"))
 })

@@ -60,8 +60,8 @@ test_that("no miscalibration is found only where no interval excludes its ideal 
   expect_match(place(-0.4, 0.3), "^No miscalibration found.*There is no reason to calibrate these probabilities \\(again\\)\\.$")
   just <- place(-0.788, -0.007)
   expect_no_match(just, "No miscalibration")
-  expect_match(just, "The interval of the slope's intercept excludes the ideal value 0\\. No other property is off, and this one only just")
-  expect_match(just, "in about 1 of 7 validations of calibrated")
+  expect_match(just, "The interval of the slope's intercept excludes the ideal value 0\\. Only the mean is off, and barely: for perfectly calibrated")
+  expect_match(just, "in about 1 of 7 validations")
   clear <- place(-0.788, -0.3)
   expect_match(clear, "slope's intercept excludes")
   expect_match(clear, "calibrate again with more rows")
@@ -125,10 +125,19 @@ test_that("the picture of the matrix frames only what exceeds two standard devia
   }
   expect_identical(clear(quiet), 0L)
   expect_identical(frames(quiet), 0L)
-  expect_match(said(quiet), "No change off the diagonal exceeds two posterior standard deviations")
+  expect_match(said(quiet), "no change off the diagonal exceeds two posterior standard deviations")
   expect_gt(clear(loud), 0)
   expect_identical(frames(loud), min(5L, clear(loud)))
   expect_match(said(loud), "when the scores say 2, 1 is raised by [0-9]")
+  # summary() lists the pairs that the picture frames, and both say how many there are
+  mixed <- summary(loud)$effects$mixed
+  expect_identical(nrow(mixed), frames(loud))
+  expect_identical(attr(mixed, "count"), clear(loud))
+  expect_match(said(loud), paste0("Framed: ", if (clear(loud) > 5) paste("the 5 largest of", clear(loud)) else clear(loud), " changes? beyond"))
+  shown <- capture.output(print(summary(loud)))
+  expect_true(any(grepl("true \"1\" scored as \"2\" (+", shown, fixed = TRUE)))
+  expect_lte(max(nchar(grep("scored as|often confused", shown, value = TRUE))), 100)
+  expect_output(print(summary(quiet)), "more or less often confused than the scores say: no two classes")
 })
 
 test_that("maps carry marks at corners, bands by name, and Platt and beta have theirs", {
@@ -139,7 +148,7 @@ test_that("maps carry marks at corners, bands by name, and Platt and beta have t
   set.seed(1)
   plot <- plot_map(fits)
   said <- gsub("\n", " ", plot$labels$caption)
-  expect_match(said, "Bands: 95% posterior interval \\(GP\\); 95% confidence interval \\(Platt, Beta\\)\\. Marks: some of the corners")
+  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\), averaged over hyperparameters, while the curve uses the best ones; 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. Marks: some of the corners")
   want <- predict(fits$Platt, 0.25, type = "interval")[, 2, ]
   got <- plot$data[plot$data$fit == "Platt" & plot$data$p == 0.25, ]
   expect_equal(c(got$conf.low, got$conf.high), unname(want[2:3]))
@@ -168,13 +177,13 @@ test_that("the axis of the latent map covers the central 99 % of the scores", {
   expect_equal(range(autoplot(fit)$data$z), c(-5, 5))
   # of the others 0.4 % are beyond the histogram, and of the rest one in 1001 in its first bin
   expect_equal(beyond_axis(latent_plan(list(fit), NULL, NULL)), 1 - 0.996 * 1000 / 1001)
-  expect_match(gsub("\n", " ", autoplot(fit)$labels$caption), "Up to 0.5% of the scores lie beyond the axis")
+  expect_match(gsub("\n", " ", autoplot(fit)$labels$caption), "Shown: the central 99.5% of the scores")
   expect_equal(range(plot_latent(fit, range = c(-20, 7))$data$z), c(-20, 7))
 })
 
 test_that("summary() counts scores, not a stretch of the axis", {
   fit <- calib_gp(far$p, far$y, class_effects = "none")
-  expect_output(print(summary(fit)), "it exceeds two standard deviations for\\s+[0-9.]+ % of the calibration scores")
+  expect_output(print(summary(fit)), "\\s+(nowhere more than two standard deviations|more than two standard deviations for [0-9.]+ % of the calibration scores)")
   seen <- fit$scores_seen
   middle <- seen$breaks[1] + diff(seen$breaks) * (seq_along(seen$true) - 0.5) / length(seen$true)
   away <- gp_departure(fit, middle, seen$true + seen$other)
@@ -214,7 +223,7 @@ test_that("tables of a study begin with the best method", {
   said <- capture.output(print(study))
   expect_match(said[3], paste0("^ ", methods[which.min(means)]))
   expect_match(paste(said, collapse = " "), "methods\\s+sorted by brier_score")
-  expect_match(paste(said, collapse = " "), "The standard errors allow for new\\s+test\\s+rows\\.")
+  expect_match(paste(said, collapse = " "), "Standard\\s+errors\\s+include\\s+the\\s+sampling\\s+of\\s+test\\s+rows\\.")
   first <- grep("^class_accuracy", capture.output(print(table)))
   expect_match(capture.output(print(table))[first + 2], paste0("^ ", best$method[which.max(best$mean)]))
 })
@@ -224,7 +233,7 @@ test_that("small words: one slope of two classes, the call of calib_cv(), rows u
   expect_match(said, "  slope 0\\.[0-9]+: the scores were overconfident")
   expect_match(said, "after calibration \\(optimistic: these rows were used to fit\\)")
   set.seed(1)
-  expect_output(print(calib_gp(letters_nn$cal$scores[1:300, ], letters_nn$cal$labels[1:300], class_effects = "matrix")), "accuracy on these rows .* after \\(optimistic as well\\)")
+  expect_output(print(calib_gp(letters_nn$cal$scores[1:300, ], letters_nn$cal$labels[1:300], class_effects = "matrix")), "accuracy on these rows .* after \\(also optimistic\\)")
   cars <- mtcars[c("wt", "hp")]
   fit <- calib_cv(function(data, labels) glm(labels ~ wt, binomial, cbind(data, labels)), function(model, newdata) predict(model, newdata, type = "response"),
     cars, factor(mtcars$am), method = "vector", folds = 4, assess = FALSE)
@@ -279,14 +288,14 @@ test_that("intervals that exclude without a small p (Holm) end in a conclusion",
   attr(valid, "p.value") <- rep(0.03, 6) # Holm: 0.18
   valid$conf.low[valid$measure == "slope" & valid$by == "a"] <- 1.01
   said <- gsub("\\s+", " ", paste(capture.output(print(valid)), collapse = " "))
-  expect_match(said, "for 0 of 6. What the intervals show may therefore be chance, and is no reason to calibrate (again).", fixed = TRUE)
+  expect_match(said, "for 0 of 6. What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
 })
 
 test_that("which standard errors a study has, and thin curves, are said where they occur", {
   set.seed(2)
   study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature"), splits = 2, metrics = c("brier_score", "ece", "mce"))
   expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
-    "The standard errors allow for new test rows; those of ece and mce are Nadeau and Bengio's.", fixed = TRUE)
+    "Standard errors include the sampling of test rows (for ece and mce: Nadeau-Bengio).", fixed = TRUE)
   caption <- function(p) {
     gsub("\n", " ", plot_reliability(p, rbinom(length(p), 1, p), method = "smooth")$labels$caption)
   }

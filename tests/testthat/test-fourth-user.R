@@ -41,7 +41,7 @@ test_that("columns of summary(study) have names of their own, and an infinite di
   platt <- grep("^ platt", out, value = TRUE)
   expect_match(platt, "-Inf")
   expect_no_match(platt, "NaN")
-  expect_match(out[2], "difference: method minus \"none\"; s.e.: standard error for new test rows", fixed = TRUE)
+  expect_match(out[2], "difference: method minus \"none\"; s.e.: standard error including the sampling of test rows", fixed = TRUE)
 })
 
 test_that("messages are one line and use no private unit", {

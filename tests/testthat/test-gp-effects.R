@@ -219,15 +219,15 @@ test_that("what a part is worth is near what the bound loses without it", {
 })
 
 test_that("print() and summary() say what was decided", {
-  expect_output(print(three$fit), "class effects: offsets, matrix.* \\(chosen by \"auto\"\\); they raise the log evidence by")
+  expect_output(print(three$fit), "class effects: offsets, matrix.* \\(chosen by \"auto\"\\); change in log evidence \\+")
   expect_output(print(shared_gp(three$scores, three$labels)), "class effects: none; all classes share the map\n")
   expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "does not try them with these settings")
-  expect_output(print(summary(three$fit)), "often mistaken .*\"1\" for \"2\" \\+")
+  expect_output(print(summary(three$fit)), "more .* often confused .*true \"1\" scored as \"2\" \\(\\+")
   expect_output(print(summary(three$fit)), "shifted by more than two standard deviations: \"1\" \\+")
   expect_output(print(summary(pair$fit)), "asymmetry: about [+-]")
   expect_output(print(summary(many$fit)), "offsets: about [+-]")
   # one sign for the whole and its parts: "lower by -0.3" would be a rise
-  expect_output(print(summary(many$fit)), sprintf("change the log evidence by %.3f together", many$fit$offsets$worth), fixed = TRUE)
+  expect_output(print(summary(many$fit)), sprintf("All class effects together: %+.1f in log evidence", many$fit$offsets$worth), fixed = TRUE)
   old <- shared_gp(three$scores, three$labels)
   old[c("class_effects", "effects_asked", "effects_tried")] <- NULL
   old$format <- 3L

@@ -62,8 +62,8 @@ corner <- function(plot) layers_of(plot)[[which(vapply(plot$layers, function(lay
 
 test_that("the corner holds the numbers, where less is drawn", {
   text <- corner(autoplot(reliability_table(p, y)))
-  expect_identical(text$label, sprintf("ECE %.3f\noverconfidence %.3f\nunderconfidence %.3f",
-    ece(p, y, bins = 15), overconfidence(p, y), underconfidence(p, y)))
+  expect_identical(text$label, sprintf("ECE %.3f\nconfidence - accuracy %+.3f",
+    ece(p, y, bins = 15), mean(apply(p, 1, max)) - class_accuracy(p, y)))
   event <- corner(autoplot(reliability_table(p, y, type = "event", event = "b")))
   expect_match(event$label, sprintf("frequency %.3f", mean(y == "b")))
   set.seed(1)
@@ -188,7 +188,7 @@ test_that("rows taken out leave numbers of the rest", {
   expect_equal(corner(autoplot(part))$label, sprintf("ECE %.3f", attr(part, "ece")))
   expect_output(print(part), sprintf("some of its rows.*ECE %s", format(round(attr(part, "ece"), 3))))
   one <- reliability_table(p, y, bins = 5)
-  expect_false(grepl("over", corner(autoplot(one[one$bin > 3, ]))$label))
+  expect_false(grepl("accuracy", corner(autoplot(one[one$bin > 3, ]))$label))
   expect_s3_class(table[, 1:3], "data.frame", exact = TRUE)
   expect_identical(table$n, table[["n"]])
   set.seed(3)
@@ -254,7 +254,7 @@ test_that("the rarest classes are drawn when asked for, and the caption says so"
   shown <- function(...) levels(droplevels(plot_reliability(p, y, type = "classwise", classes = 2, ...)$data$class))
   expect_setequal(shown(), c("a", "c"))
   expect_setequal(shown(rarest = TRUE), c("b", "d"))
-  expect_match(plot_reliability(p, y, type = "classwise", classes = 2, rarest = TRUE)$labels$caption, "fewest rows")
+  expect_match(plot_reliability(p, y, type = "classwise", classes = 2, rarest = TRUE)$labels$caption, "fewest cases")
   table <- reliability_table(p, y, type = "classwise")
   expect_setequal(levels(droplevels(autoplot(table, classes = 2, rarest = TRUE)$data$class)), c("b", "d"))
   expect_error(plot_reliability(p, y, rarest = 2), class = "gpcalib_error_input")

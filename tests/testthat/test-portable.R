@@ -1,3 +1,6 @@
+# That other programs get predict(approx = "mean") is said once, in the last test.
+write_calibrator <- function(...) suppressMessages(gpcalib::write_calibrator(...), classes = "gpcalib_message_posterior_mean")
+
 plain <- function(fit) {
   fit$call <- NULL
   unclass(fit)[sort(names(fit))]
@@ -119,4 +122,15 @@ test_that("the reader in Python reproduces predict(), and is short", {
     got <- as.matrix(utils::read.table(file.path(dir, paste0(i, ".out"))))
     expect_lt(max(abs(got - expected[[i]])), limits[[i]])
   }
+})
+
+test_that("a message says that other programs get predict(approx = \"mean\"), where that matters", {
+  file <- tempfile()
+  d <- rain_nyc[1:200, ]
+  fit <- calib_gp(d$prob, d$rain)
+  apart <- max(abs(predict(fit, d$prob) - predict(fit, d$prob, approx = "mean")))
+  expect_gt(apart, 1e-3)
+  expect_message(gpcalib::write_calibrator(fit, file), "gives predict\\(approx = \"mean\"\\).*differs from it by up to 0\\.[0-9]+", class = "gpcalib_message_posterior_mean")
+  expect_silent(gpcalib::write_calibrator(calib_platt(d$prob, d$rain), file))
+  expect_silent(gpcalib::write_calibrator(calib_gp(d$prob, d$rain, hyper = c(variance = 1e-12), class_effects = "none"), file))
 })

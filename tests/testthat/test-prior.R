@@ -175,3 +175,16 @@ test_that("standard errors of estimated frequencies are those of repeated sample
   expect_output(print(many[[1]]), "std. error.*standard errors")
   expect_true(all(is.na(prior_error(matrix(1 / 3, 50, 3), rep(1 / 3, 3), rep(1 / 3, 3))))) # scores that say nothing
 })
+
+test_that("print() has a verdict for every shift, with a limit for the number of classes", {
+  frequencies <- function(new, from, error) structure(stats::setNames(new, letters[seq_along(new)]), from = from, std.error = error, from_n = 1e6,
+    iterations = 1L, class = "prior_estimate")
+  shape <- estimate_prior(calib_platt(rain_nyc$prob, rain_nyc$rain), rain_nyc$prob)
+  like <- function(x) structure(x, class = class(shape))
+  said <- function(x) paste(capture.output(print(like(x))), collapse = " ")
+  expect_match(said(frequencies(c(0.4, 0.6), c(0.5, 0.5), c(0.05, 0.05))), "2.0 standard errors: a clear shift$")
+  expect_match(said(frequencies(c(0.45, 0.55), c(0.5, 0.5), c(0.05, 0.05))), "1.0 standard errors: no clear shift$")
+  many <- rep(1 / 26, 26)
+  moved <- many + c(0.025, -0.025, rep(0, 24))
+  expect_match(said(frequencies(moved, many, rep(0.01, 26))), "2.5 standard errors: no clear shift \\(the limit for 26 classes is 3.1\\)$")
+})

@@ -122,7 +122,12 @@ test_that("labels may differ between forecasts", {
   two <- simple(150, 8)
   plot <- plot_reliability(list(a = one$p, b = two$p), list(b = two$y, a = one$y), bins = 5)
   expect_equal(as.vector(tapply(plot$data$n, plot$data$forecast, sum)), c(100, 150))
-  expect_match(plot$labels$caption, "N = 100 to 150")
+  expect_no_match(plot$labels$caption, "N = ")
+  strips <- function(plot) unlist(lapply(ggplot2::ggplotGrob(plot)$grobs[grep("strip-t", ggplot2::ggplotGrob(plot)$layout$name)], function(grob) {
+    grob$grobs[[1]]$children[[2]]$children[[1]]$label
+  }))
+  expect_identical(strips(plot), c("a (n = 100)", "b (n = 150)"))
+  expect_match(plot_reliability(list(a = one$p, b = one$p^2), one$y, bins = 5)$labels$caption, "N = 100 in each panel")
   error <- function(...) expect_error(..., class = "gpcalib_error_input")
   error(plot_reliability(list(a = one$p, b = two$p), list(one$y)), "labels")
   error(plot_reliability(list(a = one$p, b = two$p), list(x = one$y, b = two$y)), "labels")

@@ -22,7 +22,7 @@ test_that("scores that are predicted classes are called that, and judged by what
   expect_null(calib_gp(c(0.5, votes$p), c("a", as.character(votes$y)))$votes)
   file <- tempfile(fileext = ".json")
   fit <- calib_gp(votes$p, votes$y)
-  write_calibrator(fit, file)
+  suppressMessages(write_calibrator(fit, file))
   expect_true(read_calibrator(file)$votes)
   unlink(file)
   expect_null(update(calib_platt(votes$p, votes$y), c(0.2, 0.7), c("a", "b"))$votes)

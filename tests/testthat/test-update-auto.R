@@ -49,7 +49,7 @@ test_that("it goes through files, a number ends it, and damage is recognised", {
     saveRDS(fit, file)
     expect_identical(update(readRDS(file), d$p[251:300, ], d$y[251:300], forget = "auto"),
       update(fit, d$p[251:300, ], d$y[251:300], forget = "auto"))
-    write_calibrator(fit, file)
+    suppressMessages(write_calibrator(fit, file))
     expect_identical(predict(read_calibrator(file), d$p), predict(fit, d$p)) # the one in use is written
     unlink(file)
     plain <- fit

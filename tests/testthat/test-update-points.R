@@ -32,7 +32,7 @@ test_that("until scores are pooled, new rows and merging give the fit of all row
     alone <- make(d$p[151:400, ], d$y[151:400])
     expect_equal(predict(update(one, d$p[151:400, ], d$y[151:400], forget = 1), d$p), predict(alone, d$p), tolerance = 1e-10)
     file <- tempfile()
-    write_calibrator(one, file)
+    suppressMessages(write_calibrator(one, file))
     expect_equal(predict(update(read_calibrator(file), d$p[151:400, ], d$y[151:400], w[151:400]), d$p), predict(whole, d$p), tolerance = 1e-10)
     unlink(file)
   }

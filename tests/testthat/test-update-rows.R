@@ -200,7 +200,7 @@ test_that("rows are merged to a limit, and when they are many frozen, with new o
     expected <- predict(more(fit, d$scores[2401:2600, ], d$labels[2401:2600]), d$scores)
     saveRDS(fit, file)
     expect_identical(predict(more(readRDS(file), d$scores[2401:2600, ], d$labels[2401:2600]), d$scores), expected)
-    write_calibrator(fit, file)
+    suppressMessages(write_calibrator(fit, file))
     expect_identical(predict(more(read_calibrator(file), d$scores[2401:2600, ], d$labels[2401:2600]), d$scores), expected)
   }
 })

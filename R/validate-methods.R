@@ -32,6 +32,8 @@ validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope
 #' @param x,object A validation.
 #' @param digits How many decimals to print.
 #' @param histogram,base_size As in [plot_reliability()].
+#' @param classes Which classes to draw: their names, or how many of those with the smallest p-values. `NULL`: six, or all if there are no more.
+#'   Rows of whole classes or groups, as in `x[x$class == "a", ]`, can be drawn and printed as well.
 #' @param ... Not used.
 #' @rdname calib_validate
 #' @export
@@ -116,31 +118,76 @@ as.data.frame.calib_validation <- function(x, ...) {
   x
 }
 
+#' Rows of whole parts are a validation of these parts, all else is a plain table
+#' @noRd
 #' @export
-`[.calib_validation` <- function(x, ...) as.data.frame(x)[...]
+`[.calib_validation` <- function(x, ...) {
+  table <- as.data.frame(x)
+  out <- table[...]
+  parts <- length(attr(x, "n"))
+  each <- length(validation_measures)
+  if (!is.data.frame(out) || !nrow(out) || !identical(names(out), names(table)) || nrow(table) != parts * each) return(out)
+  numbered <- table
+  numbered[[1]] <- seq_len(nrow(table))
+  rows <- numbered[...][[1]]
+  kept <- unique((rows - 1) %/% each + 1)
+  if (!identical(as.double(rows), as.double(outer(seq_len(each), (kept - 1) * each, `+`)))) return(out)
+  row.names(out) <- NULL
+  events <- attr(x, "event")
+  structure(out, n = attr(x, "n")[kept], events = attr(x, "events")[kept],
+    event = if ("class" %in% names(out)) intersect(events, as.character(out$class)) else events, conf_level = attr(x, "conf_level"),
+    far = attr(x, "far")[, kept, drop = FALSE], p.value = attr(x, "p.value")[kept], tables = attr(x, "tables")[kept], class = class(x))
+}
 
 #' @rdname calib_validate
 #' @export
-autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, ...) {
+autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, ..., classes = NULL) {
   check_dots_empty(...)
   tables <- attr(object, "tables")
   if (is.null(tables)) {
     stop_input("object", "has lost its curves", "Draw what calib_validate() returns.")
   }
   names <- validation_names(object)
-  if (length(tables) > most_panels) {
-    tables <- tables[seq_len(most_panels)]
-    names <- names[seq_len(most_panels)]
-  }
-  left <- length(attr(object, "tables")) - length(tables)
-  plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names), histogram, NULL, FALSE,
+  count <- length(tables)
+  shown <- validated_shown(object, classes)
+  tables <- tables[shown]
+  plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names[shown]), histogram, NULL, FALSE,
     base_size)
-  if (left) plot <- plot + labs(subtitle = paste("The first", most_panels, "of", most_panels + left, if ("by" %in% names(object)) "panels" else "classes"))
+  if (length(shown) < count && !is.character(classes)) {
+    what <- if ("by" %in% names(object)) "panels" else "classes"
+    plot <- plot + labs(subtitle = paste0(length(shown), " of ", count, " ", what, ", those with the smallest p-values"))
+    if (is.null(classes)) {
+      message(small_message(paste0(length(shown), " of ", count, " ", what, " are drawn, those with the smallest p-values. ",
+        if (what == "classes") "Choose others with autoplot(x, classes = ), by name or number.\n" else "Draw others with autoplot(x[x$by == \"...\", ]).\n"),
+        "gpcalib_message_classes"))
+    }
+  }
   if ("class" %in% names(object)) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
   plot
 }
 
 most_panels <- 12L
+
+#' Which parts are drawn: the named classes, or those that depart most clearly, worst first
+#' @noRd
+validated_shown <- function(object, classes) {
+  count <- length(attr(object, "tables"))
+  if (is.character(classes) || is.factor(classes)) classes <- as.character(classes)
+  if (!is.null(classes) && !"class" %in% names(object)) {
+    stop_input("classes", "was given, but there is one event only", "It chooses among the classes of a validation of three or more, without `event`.")
+  }
+  if (is.character(classes)) {
+    own <- as.character(as.data.frame(object)$class)[seq(1, nrow(object), length(validation_measures))]
+    if (!length(classes) || !all(classes %in% own) || anyDuplicated(classes)) {
+      stop_input("classes", "must be a number, or names of classes, each once", paste0("The classes are ", say_values(unique(own)), "."))
+    }
+    return(unlist(lapply(classes, function(class) which(own == class))))
+  }
+  by <- "by" %in% names(object)
+  most <- if (!is.null(classes)) check_count(classes, "classes") else if (by) most_panels else most_classes(1, count)
+  if (most >= count) return(seq_len(count))
+  utils::head(order(attr(object, "p.value")), most)
+}
 
 validation_names <- function(object) {
   table <- as.data.frame(object)

@@ -130,7 +130,7 @@ test_that("points and bars are those of the tables", {
   expect_equal(layers[[1]]$xmin, table$mean - table$std.error)
   expect_equal(layers[[1]]$xmax, table$mean + table$std.error)
   expect_equal(layers[[3]]$x, table$mean)
-  expect_equal(as.integer(layers[[3]]$y), 4:1) # the first method on top
+  expect_equal(as.integer(layers[[3]]$y), c(2, 4, 3, 1)) # the best method on top
 })
 
 test_that("differences are drawn to their reference", {
@@ -138,7 +138,7 @@ test_that("differences are drawn to their reference", {
   plot <- autoplot(study, reference = "good", metrics = "loss", data = "one")
   layers <- ggplot2::ggplot_build(plot)$data
   expect_identical(layers[[1]]$xintercept, 0)
-  near <- layers[[3]]$x[layers[[3]]$y == 2]
+  near <- layers[[3]]$x[layers[[3]]$y == 3]
   expect_equal(sort(near), sort(c(.02, 0, 0, -.01)))
   table <- summary(study, "good")
   table <- table[table$metric == "loss" & table$data == "one" & table$method != "good", ]
@@ -212,4 +212,11 @@ test_that("titles of data set and metric stand on two lines where one is too sho
   long <- titles(c("Rain in New York City", "Rain in another city"))
   expect_equal(long[1], "Rain in New York City,\nclass accuracy")
   expect_true(all(nchar(unlist(strsplit(long, "\n"))) <= 26))
+})
+
+test_that("pictures list the methods in the order of the table", {
+  plot <- autoplot(hand_study())
+  expect_identical(rev(plot$scales$get_scales("y")$limits), c("good", "near", "none", "broken"))
+  expect_match(gsub("\\s+", " ", plot$labels$caption), "Methods sorted by loss")
+  expect_identical(rev(autoplot(hand_study(), reference = "near", metrics = "gain")$scales$get_scales("y")$limits), c("none", "good", "broken"))
 })

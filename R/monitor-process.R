@@ -44,7 +44,8 @@ process_add <- function(process, classes, probs, codes, weights) {
     if (!is.null(process$fit)) {
       p <- now$probs[cbind(seq_along(rows), now$code)]
       q <- process_probs(process$fit, now$probs)[cbind(seq_along(rows), now$code)]
-      process$log_begun <- process$log_begun + sum(now$weight * log((1 - 1e-6) * (q / p) + 1e-6))
+      gain <- log1p(-1e-6) + log(q) - log(p) # by logarithms: q / p overflows where p is tiny
+      process$log_begun <- process$log_begun + sum(now$weight * (pmax(gain, log(1e-6)) + log1p(exp(-abs(gain - log(1e-6))))))
     }
     held <- process$held
     process$held <- list(probs = rbind(held$probs, now$probs), code = c(held$code, now$code), weight = c(held$weight, now$weight))

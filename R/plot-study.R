@@ -25,7 +25,8 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
   check_dots_empty(...)
   base_size <- check_number(base_size, "base_size", 1, 100)
   object <- keep_levels(keep_levels(object, "metric", metrics, "metrics"), "data", data, "data")
-  means <- as.data.frame(summary(object, reference, std_error))
+  table <- summary(object, reference, std_error)
+  means <- as.data.frame(table)
   means_all <- means
   points <- as.data.frame(object)
   failed <- sum(!is.na(points$error))
@@ -50,7 +51,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
   far <- far_methods(points, means)
   points <- points[!study_key(points) %in% study_key(far), ]
   means <- means[!study_key(means) %in% study_key(far), ]
-  methods <- setdiff(levels(droplevels(object$method)), reference)
+  methods <- setdiff(methods_by_result(table), reference) # as print() has them
   longest <- if (base_size < 8) 14 else 28
   ggplot(points, aes(.data$value, .data$method)) +
     if_reference(reference, pen) +
@@ -247,7 +248,7 @@ study_labels <- function(means, object, reference, lost, base_size) {
       paste0("Differences to \"", reference, "\" in the same split")
     },
     x = if (is.null(reference)) what else paste("Difference in", if (length(metrics) == 1) said else "the metric"), y = NULL,
-    caption = wrap_words("Points: ", say_count(splits, "split"), "; tick: mean; bar: +- one standard error. ", side,
+    caption = wrap_words("Points: ", say_count(splits, "split"), "; tick: mean; bar: +- one standard error. ", side, if (length(metrics) > 1) paste0(" Methods sorted by ", said[1], "."),
       if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale, the others could not be told apart.",
       if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),
       if (lost[["infinite"]]) paste0(" ", say_count(lost[["infinite"]], "infinite or undefined value"), " not drawn."),

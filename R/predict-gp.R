@@ -14,7 +14,8 @@
 #'   `"mean"` takes the softmax of the posterior mean. `"mc"`
 #'   averages over `n_draws` random functions.
 #' @param n_draws How many functions to draw. They come in antithetic pairs, so that an odd number is rounded up. The
-#'   default is 100 for `approx = "mc"` and 1000 for intervals and draws.
+#'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is between 1000 and 20,000, more for fewer rows and classes
+#'   (20,000 up to 12 rows of two classes), so that limits of a few rows hardly change from one call to the next.
 #' @param level Coverage of the interval, for `type = "interval"`.
 #' @param independent For `approx = "mc"`: draw the latent values of a row independently of each other, as in the paper,
 #'   instead of drawing functions? This is kept for comparison only. It changes the most likely class of some rows, and
@@ -108,9 +109,11 @@ predict.calib_gp <- function(object, newdata,
       "Fit with class_effects = \"none\" to compare with the paper.")
   }
   level <- check_number(level, "level", 0.001, 0.9999)
-  if (is.null(n_draws)) n_draws <- if (type %in% c("interval", "draws")) 1000 else 100
-  n_draws <- check_count(n_draws, "n_draws", 2, 1e6)
   data <- prepare_newdata(object, newdata, threads)
+  if (is.null(n_draws)) {
+    n_draws <- switch(type, interval = interval_draws(nrow(data$scores), length(object$classes)), draws = 1000, 100)
+  }
+  n_draws <- check_count(n_draws, "n_draws", 2, 1e6)
   shift <- check_shift(object, prior)
   dims <- list(data$rows, object$classes)
   if (nrow(data$scores) == 0) return(empty_prediction(object, dims, type, n_draws))
@@ -127,6 +130,11 @@ predict.calib_gp <- function(object, newdata,
     gp_prob_or_class(object, at, approx, n_draws, independent, data, type, shift)
   )
 }
+
+#' How many functions to draw for intervals: with 1000, limits of single rows change in the second decimal from call to call. The
+#' effects of K classes that are drawn grow with K^2.
+#' @noRd
+interval_draws <- function(rows, classes) min(20000, max(1000, 2 * floor(5e5 / (max(rows, 1) * classes^2))))
 
 #' A fit that keeps the order predicts the class with the highest score
 #' @noRd

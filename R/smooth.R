@@ -63,7 +63,7 @@ few_for_curve <- 30L # rows: with no more, a curve that cannot be fitted is no s
 #'
 #' @param p,hit probability and outcome; @param weights or NULL; @param clusters or NULL.
 #' @return list: `knots`, `beta` (values there), `cov`, `plain` (it with the smoothness taken as known), `edf`,
-#'   `cells` (x, w), `limited`, `status`.
+#'   `cells` (x, w), `limited`, `status`, `deff` (how many times larger the variance is than that of independent rows).
 #' @noRd
 smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
   w <- if (is.null(counts)) effective_weights(weights, length(p)) else counts
@@ -75,7 +75,7 @@ smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
     rate <- (sum(cells$h) + 0.5) / (sum(cells$w) + 1)
     beta <- rep(log(rate / (1 - rate)), 2)
     list(knots = knots, beta = beta, cov = matrix(1 / (sum(cells$w) * rate * (1 - rate)), 2, 2), edf = 1,
-      cells = cells, limited = odds$limited, status = "ok")
+      cells = cells, limited = odds$limited, status = "ok", deff = 1)
   }
   if (length(values) == 1) return(constant(knots))
   fit <- .Call(C_smooth_fit, knots, as.double(cells$x), as.double(cells$w), as.double(cells$h))
@@ -95,7 +95,8 @@ smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
     cov <- cov + fit$cov %*% (between - info) %*% fit$cov
   }
   c(fit[c("beta", "edf", "status", "lambda")],
-    list(knots = knots, cov = cov, plain = fit$cov, cells = cells, limited = odds$limited))
+    list(knots = knots, cov = cov, plain = fit$cov, cells = cells, limited = odds$limited,
+      deff = max(1, sum(diag(cov)) / sum(diag(fit$spread)))))
 }
 
 #' Ten knots at quantiles of the distinct log-odds; the outer ones leave a hundredth beyond them, where the
@@ -171,7 +172,7 @@ inner_range <- function(cells) {
 #' The errors of the fitted curve, on request with an interval from curves drawn about it
 #' @return matrix: estimate, low, high by error.
 #' @noRd
-smooth_summary <- function(fit, level = NULL, draws = 500L) {
+smooth_summary <- function(fit, level = NULL, draws = 1000L) {
   cells <- fit$cells
   p <- stats::plogis(cells$x)
   ends <- inner_range(cells)
@@ -182,30 +183,52 @@ smooth_summary <- function(fit, level = NULL, draws = 500L) {
   if (length(cells$x) > draw_cells) cells <- thin_cells(cells)
   p <- stats::plogis(cells$x)
   basis <- .Call(C_smooth_basis, fit$knots, as.double(cells$x))
-  eta <- drop(basis %*% fit$beta) + basis %*% draw_normal(fit$cov, draws)
-  drawn <- gap_summaries(abs(stats::plogis(eta) - p), cells$w, inner(cells$x))
-  out[, 2:3] <- t(apply(drawn, 1, middle_range, level = level))
-  # Distances are never below 0: it belongs to the interval unless the curve is away from the diagonal.
-  if (departure_p(fit) > 1 - level) out[, 2] <- 0
-  # Drawn curves are rougher than the fitted one, so that their distances can all be larger.
-  out[, 2] <- pmin(out[, 2], out[, 1])
+  eta <- drop(basis %*% fit$beta)
+  step <- basis %*% draw_normal(fit$cov, draws)
+  drawn <- gap_summaries(abs(stats::plogis(eta + step) - p), cells$w, inner(cells$x))
+  # Where there are no events, the normal distribution of the log-odds reaches up to curves that the rows rule out. Each counts by how much
+  # less likely it is than that distribution takes it to be.
+  share <- exp(-pmax(0, .Call(C_smooth_excess, eta, as.double(cells$w), step) / fit$deff))
+  out[, 2:3] <- t(apply(drawn, 1, weighted_range, share = share, level = level))
+  # Drawn curves are rougher than the fitted one, so that their distances can all be larger. The nearest curve on the way to the diagonal that
+  # the test of departure does not reject is a lower limit too: 0 where it does not reject the diagonal itself.
+  near <- abs(stats::plogis(cells$x + nearest_share(fit, level) * (eta - cells$x)) - p)
+  out[, 2] <- pmin(out[, 2], gap_summaries(matrix(near), cells$w, inner(cells$x))[, 1], out[, 1])
   out[, 3] <- pmax(out[, 3], out[, 1])
   out
+}
+
+#' middle_range() of values that count by `share`
+#' @noRd
+weighted_range <- function(x, share, level) {
+  order <- order(x)
+  upto <- cumsum(share[order]) / sum(share)
+  x[order[c(which(upto >= (1 - level) / 2)[1], which(upto >= (1 + level) / 2 - 1e-12)[1])]]
+}
+
+#' The share of the way from the diagonal to the curve at which Wald's statistic about the curve reaches its critical value; 0 where the diagonal
+#' itself is within it
+#' @noRd
+nearest_share <- function(fit, level) {
+  if (departure_p(fit) > 1 - level) return(0)
+  max(0, 1 - sqrt(stats::qchisq(level, fit$edf) / departure_size(fit)))
 }
 
 #' The p-value of a curve that is the diagonal: Wald's statistic at the knots, with the curve's degrees of freedom
 #' @noRd
 departure_p <- function(fit) {
-  if (fit$edf <= 1) { # a constant: one log-odds, at the middle of the two knots
-    z <- (fit$beta[1] - mean(fit$knots)) / sqrt(fit$cov[1, 1])
-    return(2 * stats::pnorm(-abs(z)))
-  }
+  size <- departure_size(fit)
+  if (!is.finite(size)) return(1)
+  stats::pchisq(size, fit$edf, lower.tail = FALSE)
+}
+
+departure_size <- function(fit) {
+  # a constant: one log-odds, at the middle of the two knots
+  if (fit$edf <= 1) return((fit$beta[1] - mean(fit$knots))^2 / fit$cov[1, 1])
   apart <- fit$beta - fit$knots
   # The covariance knows that the smoothness was estimated: without that 7 to 8 of 100 calibrated forecasts of
   # 500 rows would be called different at 5 %, with it 4 to 5.
-  size <- tryCatch(sum(apart * solve(fit$cov, apart)), error = function(e) NA_real_)
-  if (!is.finite(size)) return(1)
-  stats::pchisq(size, fit$edf, lower.tail = FALSE)
+  tryCatch(sum(apart * solve(fit$cov, apart)), error = function(e) NA_real_)
 }
 
 draw_cells <- 300L

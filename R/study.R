@@ -56,12 +56,12 @@
 #'   [gpcalib_input] describes; or a named list of these.
 #' @param labels Their true classes; or a list of these, in the order of `scores` or with its names.
 #' @param methods What to compare, see below. `NULL`: all calibrators of this package with their
-#'   defaults.
+#'   defaults (for two classes without `"matrix"`, which then gives the same probabilities as `"vector"`).
 #' @param n_cal The number of calibration rows, or their share if less than 1; or one such value for each data set.
 #'   `NULL`: half of the rows, 1000 at most.
 #' @param splits How many random splits to make; or a list with the splits themselves, each given by the row numbers of
 #'   its calibration rows or by `list(cal = , test = )` (for several data sets a list of such lists).
-#' @param metrics What to measure, see below.
+#' @param metrics What to measure, see below. Tables and pictures list the methods by the first of them, from the best to the worst.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @param input Whether `scores` are probabilities or logits; `"auto"` decides by the values of all rows of a set.
 #' @param weights Case weights, used in fits and metrics; or `NULL`. Like `groups`, `time` and `by` a list
@@ -102,15 +102,20 @@
 #'   metrics = "brier_score")
 #' @export
 calib_study <- function(scores, labels, methods = NULL, n_cal = NULL, splits = 10,
-                        metrics = c("ece", "log_loss", "brier_score", "class_accuracy"), ...,
+                        metrics = c("log_loss", "brier_score", "ece", "class_accuracy"), ...,
                         input = c("auto", "probs", "logits"), weights = NULL, stratify = FALSE,
                         groups = NULL, time = NULL, n_test = NULL, by = NULL) {
   check_dots_empty(...)
   if (missing(scores)) stop_input("scores", "is missing", "Give the scores of the rows to divide.")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
+  every <- is.null(methods)
   methods <- check_methods(methods, substitute(methods))
   metrics <- check_metrics(metrics, substitute(metrics))
   sets <- check_sets(scores, labels, input, weights, groups, time, by)
+  # Of two classes a matrix has no more to say than a vector.
+  if (every && all(vapply(sets, function(set) ncol(set$scores), 0L) == 2L)) {
+    methods <- Filter(function(method) method$name != "matrix", methods)
+  }
   if (!is.null(weights)) warn_unweighted(methods, metrics)
   plans <- check_plans(sets, splits, n_cal, n_test, stratify)
   drawn <- Map(draw_splits, sets, plans)

@@ -32,7 +32,8 @@ validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope
 #' @param x,object A validation.
 #' @param digits How many decimals to print.
 #' @param histogram,base_size As in [plot_reliability()].
-#' @param classes Which classes to draw: their names, or how many of those with the most rows. `NULL`: six, or all if there are no more.
+#' @param classes Which classes to draw: their names, or how many of those with the smallest p-values. `NULL`: six, or all if there are no more.
+#'   Rows of whole classes or groups, as in `x[x$class == "a", ]`, can be drawn and printed as well.
 #' @param ... Not used.
 #' @rdname calib_validate
 #' @export
@@ -117,8 +118,26 @@ as.data.frame.calib_validation <- function(x, ...) {
   x
 }
 
+#' Rows of whole parts are a validation of these parts, all else is a plain table
+#' @noRd
 #' @export
-`[.calib_validation` <- function(x, ...) as.data.frame(x)[...]
+`[.calib_validation` <- function(x, ...) {
+  table <- as.data.frame(x)
+  out <- table[...]
+  parts <- length(attr(x, "n"))
+  each <- length(validation_measures)
+  if (!is.data.frame(out) || !nrow(out) || !identical(names(out), names(table)) || nrow(table) != parts * each) return(out)
+  numbered <- table
+  numbered[[1]] <- seq_len(nrow(table))
+  rows <- numbered[...][[1]]
+  kept <- unique((rows - 1) %/% each + 1)
+  if (!identical(as.double(rows), as.double(outer(seq_len(each), (kept - 1) * each, `+`)))) return(out)
+  row.names(out) <- NULL
+  events <- attr(x, "event")
+  structure(out, n = attr(x, "n")[kept], events = attr(x, "events")[kept],
+    event = if ("class" %in% names(out)) intersect(events, as.character(out$class)) else events, conf_level = attr(x, "conf_level"),
+    far = attr(x, "far")[, kept, drop = FALSE], p.value = attr(x, "p.value")[kept], tables = attr(x, "tables")[kept], class = class(x))
+}
 
 #' @rdname calib_validate
 #' @export
@@ -129,42 +148,45 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
     stop_input("object", "has lost its curves", "Draw what calib_validate() returns.")
   }
   names <- validation_names(object)
-  by_class <- "class" %in% names(object)
-  if (!is.null(classes) && (!by_class || "by" %in% names(object))) {
-    stop_input("classes", "was given, but the validation is not one of each class", "It is for three classes or more, without `by` and `event`.")
-  }
   count <- length(tables)
-  shown <- if (by_class && !"by" %in% names(object)) {
-    validated_shown(names, attr(object, "events"), classes)
-  } else {
-    seq_len(min(count, most_panels))
-  }
+  shown <- validated_shown(object, classes)
   tables <- tables[shown]
   plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names[shown]), histogram, NULL, FALSE,
     base_size)
-  if (length(shown) < count) {
-    which <- if ("by" %in% names(object)) paste("The first", most_panels, "of", count, "panels. ") else {
-      paste0(length(shown), " of ", count, " classes", if (!is.character(classes)) ", those with the most cases", ". ")
+  if (length(shown) < count && !is.character(classes)) {
+    what <- if ("by" %in% names(object)) "panels" else "classes"
+    plot <- plot + labs(subtitle = paste0(length(shown), " of ", count, " ", what, ", those with the smallest p-values"))
+    if (is.null(classes)) {
+      message(small_message(paste0(length(shown), " of ", count, " ", what, " are drawn, those with the smallest p-values. ",
+        if (what == "classes") "Choose others with autoplot(x, classes = ), by name or number.\n" else "Draw others with autoplot(x[x$by == \"...\", ]).\n"),
+        "gpcalib_message_classes"))
     }
-    plot <- plot + labs(caption = wrap_words(which, attr(plot$labels$caption, "words"), base_size = base_size))
   }
-  if (by_class) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
+  if ("class" %in% names(object)) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
   plot
 }
 
 most_panels <- 12L
 
-#' Which classes are drawn, as in plot_reliability(): the named ones, or those with the most rows; all of them in their own order
+#' Which parts are drawn: the named classes, or those that depart most clearly, worst first
 #' @noRd
-validated_shown <- function(names, events, classes) {
-  if (is.character(classes)) {
-    if (!length(classes) || !all(classes %in% names) || anyDuplicated(classes)) {
-      stop_input("classes", "must be a number, or names of classes, each once", paste0("The classes are ", say_values(names), "."))
-    }
-    return(match(classes, names))
+validated_shown <- function(object, classes) {
+  count <- length(attr(object, "tables"))
+  if (is.character(classes) || is.factor(classes)) classes <- as.character(classes)
+  if (!is.null(classes) && !"class" %in% names(object)) {
+    stop_input("classes", "was given, but there is one event only", "It chooses among the classes of a validation of three or more, without `event`.")
   }
-  count <- if (is.null(classes)) most_classes(1, length(names)) else check_count(classes, "classes")
-  if (count >= length(names)) seq_along(names) else utils::head(order(-events), count)
+  if (is.character(classes)) {
+    own <- as.character(as.data.frame(object)$class)[seq(1, nrow(object), length(validation_measures))]
+    if (!length(classes) || !all(classes %in% own) || anyDuplicated(classes)) {
+      stop_input("classes", "must be a number, or names of classes, each once", paste0("The classes are ", say_values(unique(own)), "."))
+    }
+    return(unlist(lapply(classes, function(class) which(own == class))))
+  }
+  by <- "by" %in% names(object)
+  most <- if (!is.null(classes)) check_count(classes, "classes") else if (by) most_panels else most_classes(1, count)
+  if (most >= count) return(seq_len(count))
+  utils::head(order(attr(object, "p.value")), most)
 }
 
 validation_names <- function(object) {

@@ -32,10 +32,11 @@
 #' so that they are also valid where the true curve is not a straight line. The intervals of `oe_ratio`, `in_the_large`,
 #' `c_index` and the Brier scores come from the influence function of each row (for the c-index that is the method of
 #' DeLong et al., 1988), summed within `groups`; they are computed on the log scale for O:E and the Brier score and on
-#' the logit scale for the c-index. The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 500 curves drawn
-#' from the distribution of the smooth curve (use [set.seed()] to make them reproducible). These measures are distances:
+#' the logit scale for the c-index. The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 1000 curves drawn
+#' from the distribution of the smooth curve, each counted by how much less likely it is than a normal distribution of log-odds takes it to be (use [set.seed()] to make them reproducible). These measures are distances:
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
-#' significantly from the diagonal (Wald test at its knots), and they always contain the estimate. For the curve, log-odds are limited to 1 to N for N rows
+#' significantly from the diagonal (Wald test at its knots); then the lower limit is at most the distance of the nearest curve, on the way from
+#' the fitted one to the diagonal, that this test does not reject. For the curve, log-odds are limited to 1 to N for N rows
 #' (1 to 1000 for fewer than 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it moves by more
 #' than 0.1 without the rows whose odds are beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows), `print()` says so. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.

@@ -66,15 +66,16 @@ static void flush(const gpc_monitor_grid *grid, size_t k, double *product,
     }
 }
 
-/* log q_y - log p_y for every temperature. */
+/* log q_y - log p_y for every temperature. The largest logarithm is `most`. */
 static void temperatures(size_t k, const gpc_monitor_grid *grid, const rooms *r, size_t y,
-                         double w, double *sum) {
+                         double most, double w, double *sum) {
   for (size_t j = 0; j < grid->ts; j++) {
-    double total = 0.0; /* of (p_k / p_y)^beta, so that nothing that matters vanishes */
+    /* of (p_k / max p)^beta, from 1 to k: relative to p_y it overflows once p_y is tiny */
+    double total = 0.0;
 #pragma omp simd reduction(+ : total)
     for (size_t c = 0; c < k; c++)
-      total += gpc_exp(r->beta[j] * (r->logp[c] - r->logp[y]));
-    sum[j] -= w * (log(total) + r->logp[y]);
+      total += gpc_exp(r->beta[j] * (r->logp[c] - most));
+    sum[j] += w * (r->beta[j] * (r->logp[y] - most) - log(total) - r->logp[y]);
   }
 }
 
@@ -114,7 +115,7 @@ static void add_row(const gpc_monitored *data, const gpc_monitor_grid *grid, roo
     return;
   }
   total[GPC_MONITOR_LOSS] -= w * r->logp[y];
-  temperatures(k, grid, r, y, w, sums->temperature);
+  temperatures(k, grid, r, y, r->logp[top], w, sums->temperature);
   tilt(grid->ds, grid->d, r->rise, event, hit, w, sums->tilt + b, grid->bins,
        r->product + grid->ds * (k - 1 + b));
   /* the classes one after another, given that it is none of those before */
@@ -132,9 +133,8 @@ void gpc_monitor_add(const gpc_monitored *data, const gpc_monitor_grid *grid,
                      gpc_monitor_sums *sums) {
   rooms r = carve(data->k, grid, work);
   for (size_t i = 0; i < data->n; i++) {
-    if (data->w && data->w[i] == 0.0)
-      continue;
-    add_row(data, grid, &r, i, sums);
+    if (!data->w || data->w[i] != 0.0)
+      add_row(data, grid, &r, i, sums);
     if (i % ROWS_PER_LOG == ROWS_PER_LOG - 1)
       flush(grid, data->k, r.product, sums);
     if (i % 1024 == 1023)

@@ -67,6 +67,17 @@ SEXP r_smooth_basis(SEXP knots, SEXP x) {
   return out;
 }
 
+/* gpc_smooth_excess(): a value for each column of `step`. */
+SEXP r_smooth_excess(SEXP eta, SEXP w, SEXP step) {
+  size_t m, draws;
+  const double *steps = r_matrix(step, "step", &m, &draws);
+  SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)draws));
+  gpc_smooth_excess(m, draws, r_doubles(eta, "eta", (R_xlen_t)m),
+                    r_doubles(w, "w", (R_xlen_t)m), steps, REAL(out));
+  UNPROTECT(1);
+  return out;
+}
+
 /* Logistic recalibration: list of coef, inverse [2 x 2], log_lik, iterations, status. */
 SEXP r_recal_fit(SEXP x, SEXP hit, SEXP weights, SEXP hold) {
   static const char *names[] = {"coef", "inverse", "log_lik", "iterations", "status", ""};

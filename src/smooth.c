@@ -296,3 +296,19 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
     integrate(&p, fit, poll, data);
   return status;
 }
+
+/* log(1 + e^x) */
+static double softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
+
+void gpc_smooth_excess(size_t m, size_t draws, const double *eta, const double *w,
+                       const double *step, double *excess) {
+  memset(excess, 0, draws * sizeof(double));
+  for (size_t i = 0; i < m; i++) {
+    const double now = softplus(eta[i]), q = 1.0 / (1.0 + exp(-eta[i]));
+    for (size_t j = 0; j < draws; j++) {
+      const double d = step[i + j * m];
+      excess[j] +=
+          w[i] * (softplus(eta[i] + d) - now - q * d - 0.5 * q * (1.0 - q) * d * d);
+    }
+  }
+}

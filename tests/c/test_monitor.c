@@ -82,6 +82,14 @@ int main(void) {
   CHECK_NEAR(r.total[GPC_MONITOR_IMPOSSIBLE], 1.0, 0.0);
   CHECK_NEAR(r.total[GPC_MONITOR_LOSS], 0.0, 0.0);
   CHECK_NEAR(r.temperature[0], 0.0, 0.0);
+
+  /* a label of the smallest probability there is: p^beta underflows, its logarithm is
+   * beta log p - log(sum of all) */
+  const double tiny[] = {1.0, 4.9406564584124654e-324, 0.0};
+  sums = sums_of(&r);
+  gpc_monitor_add(&(gpc_monitored){1, K, tiny, &y, NULL}, &grid, work, NULL, NULL, &sums);
+  CHECK_NEAR(r.temperature[1], (beta - 1.0) * log(tiny[1]), 1e-10);
+  CHECK_NEAR(r.temperature[0], (exp(-0.5) - 1.0) * log(tiny[1]), 1e-10);
   free(work);
   return CTEST_END();
 }

@@ -360,3 +360,52 @@ test_that("lines end at periods with an infinite score", {
   expect_identical(words$label[words$PANEL == 1], "Inf")
   expect_equal(sum(built$data[[3]]$PANEL == 1), 3)
 })
+
+test_that("labels of tiny probability are finite evidence, at every stage", {
+  # the same sums written out by logarithms
+  by_logs <- function(p, y, w = rep(1, length(y))) {
+    each <- vapply(exp(monitor_t$value), function(beta) {
+      sum(w * vapply(seq_along(y), function(i) {
+        z <- beta * log(p[i, ])
+        z[y[i]] - max(z) - log(sum(exp(z - max(z)))) - log(p[i, y[i]])
+      }, 0))
+    }, 0)
+    max(each) + log(sum(exp(each - max(each) + monitor_t$log_weight)))
+  }
+  kinds <- c("temperature", "bins", "offset", "process")
+  for (tiny in c(1e-170, 1e-200, 1e-300, 1e-310, 5e-324)) for (k in c(2, 4)) {
+    p <- rbind(c(tiny, rep(0, k - 2), 1), c(1, rep(0, k - 2), tiny), rep(1 / k, k), c(rep(tiny, k - 1), 1))
+    y <- c(1, k, 1, 1)
+    m <- calib_monitor(p, y, classes = seq_len(k), alternatives = kinds)
+    expect_true(all(is.finite(m$evidence)) && all(is.finite(m$sums)) && all(is.finite(m$path)))
+    expect_equal(log_e_values(m)[["temperature"]], by_logs(p, y))
+    w <- c(3, 0.5, 0, 2)
+    expect_equal(log_e_values(calib_monitor(p, y, weights = w, classes = seq_len(k)))[["temperature"]], by_logs(p, y, w))
+    # kept, read again, added, continued
+    file <- tempfile()
+    saveRDS(m, file)
+    back <- readRDS(file)
+    expect_output(print(back), "e-value")
+    expect_output(print(summary(back)), "temperature")
+    suppressMessages(two <- back + m)
+    expect_equal(two$evidence, 2 * m$evidence)
+    expect_true(all(is.finite(update(two, p, y)$path)))
+    for (type in c("evidence", "scores", "reliability")) expect_no_warning(ggplot2::ggplot_build(autoplot(back, type)))
+  }
+  # the process: its own prediction over a probability that is nearly 0
+  d <- oracle_stream(150, 3, 21, 2)
+  p <- rbind(d$p, c(1, 0, 5e-324), c(5e-324, 0.5, 0.5))
+  m <- calib_monitor(p, c(d$y, 3, 1), classes = 1:3, alternatives = "process")
+  expect_true(is.finite(m$process$log_begun))
+  expect_gt(m$process$log_begun, 600)
+  expect_output(print(m), "raised")
+})
+
+test_that("rows of weight 0 do not let products of odds run over", {
+  n <- 16 * 400
+  p <- rep(0.999, n)
+  w <- rep(c(rep(1, 15), 0), n / 16) # each sixteenth row, after which logarithms are taken
+  m <- calib_monitor(p, rep(TRUE, n), weights = w, classes = c("FALSE", "TRUE"))
+  expect_equal(m$evidence, calib_monitor(p[w > 0], rep(TRUE, n)[w > 0], classes = c("FALSE", "TRUE"))$evidence)
+  expect_true(all(is.finite(m$evidence)))
+})

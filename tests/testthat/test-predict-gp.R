@@ -437,3 +437,24 @@ test_that("a zero that fitting has not seen leaves the other classes where they 
   fit["least"] <- NULL # of an earlier version: as it was
   expect_lt(far(fit, new)[1, 4], 1e-200)
 })
+
+test_that("limits of a few rows hardly depend on the draw, and n_draws is the user's", {
+  set.seed(1)
+  z <- rnorm(160)
+  y <- rbinom(160, 1, plogis(0.8 * z))
+  fit <- suppressWarnings(calib_gp(plogis(z), y))
+  upper <- vapply(1:8, function(i) predict(fit, 0.3, type = "interval")[, 2, 3], 0)
+  expect_lt(diff(range(upper)), 0.008)
+  set.seed(2)
+  one <- predict(fit, 0.3, type = "interval")
+  set.seed(2)
+  expect_identical(predict(fit, 0.3, type = "interval", n_draws = 20000), one)
+  set.seed(2)
+  expect_false(identical(predict(fit, 0.3, type = "interval", n_draws = 1000), one))
+  # many rows take no more than before
+  many <- rep(0.3, 500)
+  set.seed(3)
+  all <- predict(fit, many, type = "interval")
+  set.seed(3)
+  expect_identical(predict(fit, many, type = "interval", n_draws = 1000), all)
+})

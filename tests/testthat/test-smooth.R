@@ -134,3 +134,34 @@ test_that("intervals of the distances hold their estimate", {
   expect_gt(e50$conf.low, 0)
   expect_lte(e50$conf.low, e50$estimate)
 })
+
+test_that("drawn curves that the rows rule out do not widen the distances", {
+  # A rare class that is recognised well: few events, nearly all at high probabilities.
+  set.seed(1)
+  z <- c(rnorm(1900, -9, 1.5), rnorm(100, 1, 2))
+  p <- plogis(z)
+  y <- rbinom(2000, 1, plogis(z + 0.5 * sin(z)))
+  got <- suppressWarnings(calib_validate(p, y))
+  high <- function(name) got$conf.high[got$measure == name]
+  expect_lt(high("ici"), mean(p) + mean(y))
+  expect_lt(high("e50"), 0.005) # 0.005 of half of the rows would be five events where there are none
+  expect_gte(high("ici"), got$estimate[got$measure == "ici"])
+  # by hand: a cell of weight 2 at log-odds 0; its log-likelihood falls by 2 log(cosh(d/2)), by d^2/4 in the normal approximation
+  step <- c(-1, 0, 3)
+  expect_equal(.Call(C_smooth_excess, 0, 2, t(step)), 2 * log(cosh(step / 2)) - step^2 / 4)
+})
+
+test_that("lower limits of the distances rise from 0 with the evidence and do not stop at the estimate", {
+  set.seed(2)
+  z <- rnorm(400, -1, 1.2)
+  y <- rbinom(400, 1, plogis(-1 + 0.6 * z))
+  fit <- smooth_fit(plogis(z), y)
+  expect_lt(departure_p(fit), 0.05)
+  size <- departure_size(fit)
+  low <- smooth_summary(fit, 0.95)[, "low"]
+  estimate <- smooth_summary(fit)[, "estimate"]
+  expect_true(all(low > 0 & low < 0.95 * estimate))
+  # at the level at which the curve is just significant, they are 0
+  expect_lt(max(smooth_summary(fit, pchisq(0.99 * size, fit$edf))[, "low"]), 0.01)
+  expect_equal(unname(smooth_summary(fit, pchisq(1.01 * size, fit$edf))[, "low"]), rep(0, 4))
+})

@@ -130,7 +130,7 @@ test_that("points and bars are those of the tables", {
   expect_equal(layers[[1]]$xmin, table$mean - table$std.error)
   expect_equal(layers[[1]]$xmax, table$mean + table$std.error)
   expect_equal(layers[[3]]$x, table$mean)
-  expect_equal(as.integer(layers[[3]]$y), 4:1) # the first method on top
+  expect_equal(as.integer(layers[[3]]$y), c(2, 4, 3, 1)) # the best method on top
 })
 
 test_that("differences are drawn to their reference", {
@@ -138,7 +138,7 @@ test_that("differences are drawn to their reference", {
   plot <- autoplot(study, reference = "good", metrics = "loss", data = "one")
   layers <- ggplot2::ggplot_build(plot)$data
   expect_identical(layers[[1]]$xintercept, 0)
-  near <- layers[[3]]$x[layers[[3]]$y == 2]
+  near <- layers[[3]]$x[layers[[3]]$y == 3]
   expect_equal(sort(near), sort(c(.02, 0, 0, -.01)))
   table <- summary(study, "good")
   table <- table[table$metric == "loss" & table$data == "one" & table$method != "good", ]
@@ -227,4 +227,11 @@ test_that("a noisy method with a star and a worse mean than one without is expla
   expect_match(gsub(" +", " ", text), "none has a star for loss and near, with a better mean, has none")
   expect_output(print(table), "best, or less than two standard errors")
   expect_null(say_noisy(summary(hand_study())))
+})
+
+test_that("pictures list the methods in the order of the table", {
+  plot <- autoplot(hand_study())
+  expect_identical(rev(plot$scales$get_scales("y")$limits), c("good", "near", "none", "broken"))
+  expect_match(gsub("\\s+", " ", plot$labels$caption), "Methods sorted by loss")
+  expect_identical(rev(autoplot(hand_study(), reference = "near", metrics = "gain")$scales$get_scales("y")$limits), c("none", "good", "broken"))
 })

@@ -99,6 +99,13 @@ test_that("all calibrators of the package take part by default, and nothing else
   study <- suppressWarnings(calib_study(z, y, splits = 1))
   expect_identical(levels(study$method), known)
   expect_true(all(is.na(study$error)))
+  expect_identical(levels(study$metric)[1], "log_loss") # tables are sorted by it
+  # of two classes a matrix is a vector: one of them is enough
+  set.seed(1)
+  two <- suppressWarnings(calib_study(p2, y2, splits = 1))
+  expect_identical(levels(two$method), setdiff(known, "matrix"))
+  both <- suppressWarnings(calib_study(p2, y2, c("vector", "matrix"), splits = 2))
+  expect_equal(both$value[both$method == "vector"], both$value[both$method == "matrix"], tolerance = 1e-6)
 })
 
 # What can be a method --------------------------------------------------------------------

@@ -105,7 +105,7 @@ test_that("by and classes give a part each", {
   two <- calib_validate(set$probs[, 2], labels == "b")
   expect_equal(one$estimate, two$estimate)
   first <- calib_validate(1 - set$probs[, 2], factor(labels == "b", levels = c(TRUE, FALSE)), event_level = "first")
-  expect_equal(first$estimate, two$estimate)
+  expect_equal(first$estimate, two$estimate, tolerance = 1e-6) # the search for the smoothness ends elsewhere
 })
 
 test_that("print names what is wrong, and the picture is drawn", {
@@ -218,4 +218,37 @@ test_that("small validations raise no warning but ours", {
     })
     expect_true(all(vapply(kinds, function(k) "gpcalib_warning" %in% k, NA)))
   }
+})
+
+test_that("of many classes the worst are drawn, others by name, and parts keep their curves", {
+  set.seed(8)
+  z <- matrix(rnorm(900 * 9), 900)
+  y <- apply(z + matrix(-log(-log(runif(900 * 9))), 900), 1, which.max)
+  z[, 4] <- z[, 4] + 1 # one class is stated too likely
+  p <- exp(z) / rowSums(exp(z))
+  colnames(p) <- letters[1:9]
+  v <- calib_validate(p, factor(letters[y]))
+  expect_message(plot <- autoplot(v), "classes = ", class = "gpcalib_message_classes")
+  worst <- letters[1:9][order(attr(v, "p.value"))][1:6]
+  expect_identical(worst[1], "d")
+  strips <- function(plot) unique(as.character(ggplot2::ggplot_build(plot)$layout$layout[[4]]))
+  expect_identical(sub(",? .*", "", strips(plot)), worst)
+  expect_match(plot$labels$subtitle, "6 of 9 classes")
+  expect_no_message(some <- autoplot(v, histogram = FALSE, classes = c("i", "b")))
+  expect_identical(sub(",? .*", "", strips(some)), c("i", "b"))
+  expect_identical(length(strips(autoplot(v, classes = 9))), 9L)
+  expect_error(autoplot(v, classes = "z"), "classes", class = "gpcalib_error_input")
+  expect_error(autoplot(calib_validate(p[, 1], y == 1), classes = "z"), "classes", class = "gpcalib_error_input")
+  # rows of whole parts are a validation of these
+  one <- v[v$class == "c", ]
+  expect_s3_class(one, "calib_validation")
+  expect_identical(strips(autoplot(one)), strips(autoplot(v, classes = "c")))
+  expect_output(print(one), "each class against the rest")
+  expect_identical(attr(one, "events"), attr(v, "events")[3])
+  two <- v[v$class %in% c("c", "d"), ]
+  expect_identical(attr(two, "p.value"), attr(v, "p.value")[3:4])
+  # other rows are a table
+  expect_identical(class(v[v$measure == "slope", ]), "data.frame")
+  expect_identical(class(v[, c("class", "measure")]), "data.frame")
+  expect_identical(v$estimate[3], v[3, "estimate"])
 })

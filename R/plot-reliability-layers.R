@@ -212,10 +212,11 @@ corner_layer <- function(tables, rows, plan, base_size) {
 corner_numbers <- function(table, few, crowded = FALSE) {
   type <- attr(table, "type")
   corner <- attr(table, "corner")
-  if (!is.null(corner)) return(data.frame(class = table$class[1], label = corner))
+  # What the caption would have to explain is left out where it would be too small to read.
+  if (!is.null(corner)) return(data.frame(class = table$class[1], label = if (crowded) "" else corner))
   per <- summary(table)
   if (attr(table, "method") == "smooth") {
-    label <- paste("ICI", say_three(per$ici))
+    label <- if (crowded) rep("", nrow(per)) else paste("ICI", say_three(per$ici))
     if (!few) label <- paste0(label, "\nE90 ", say_three(per$e90), "\nEmax ", say_three(per$emax))
     return(data.frame(class = per$class, label = label))
   }
@@ -304,7 +305,7 @@ diagram_caption <- function(tables, plan, base_size) {
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ", from the 1st to the 99th percentile of the scores. ", if (any_thin(tables)) "The curve is thin where there are no rows. ", if (corner) {
+    }, ", from the 1st to the 99th percentile of the scores. ", if (any_thin(tables)) "The curve is thin where there are no rows. ", if (is_crowded(plan, base_size)) NULL else if (corner) {
       "O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1); c: area under the ROC curve."
     } else if (few) {
       "ICI: mean distance from the diagonal."

@@ -138,6 +138,10 @@ test_that("the picture has the classes of plot_reliability(): those with the mos
   expect_match(attr(autoplot(valid)$labels$caption, "words"), "^6 of 8 classes, those with the most cases\\. N = 800")
   expect_identical(shown(classes = 8), letters[1:8])
   expect_identical(shown(classes = c("c", "a")), c("c", "a"))
+  # Small panels have no numbers, and the caption does not explain them.
+  words <- function(size) attr(autoplot(valid, base_size = size)$labels$caption, "words")
+  expect_match(words(9), "O:E: observed to expected")
+  expect_no_match(words(7), "O:E")
   error <- function(...) expect_error(..., class = "gpcalib_error_input")
   error(shown(classes = "z"), "classes")
   error(autoplot(calib_validate(p[, 1], y == "a"), classes = 2), "classes")

@@ -360,3 +360,14 @@ test_that("lines end at periods with an infinite score", {
   expect_identical(words$label[words$PANEL == 1], "Inf")
   expect_equal(sum(built$data[[3]]$PANEL == 1), 3)
 })
+
+test_that("summary() does not speak of a loss where the forecast was never calibrated", {
+  set.seed(5)
+  p <- runif(600)
+  wrong <- rbinom(600, 1, plogis(3 * qlogis(p)))
+  from_start <- calib_monitor(p, wrong, period = rep(c("a", "b"), each = 300))
+  expect_output(print(summary(from_start)), "in period \"a\": the forecast was not calibrated from the start")
+  right <- rbinom(600, 1, p)
+  later <- calib_monitor(c(p, p), c(right, wrong), period = rep(c("a", "b"), each = 600))
+  expect_output(print(summary(later)), "in period \"b\": calibration was lost about then")
+})

@@ -4,17 +4,17 @@
 #'
 #' Four tests of the hypothesis that labels are drawn from the probabilities, for two classes and more.
 #'
-#' The default looks for probabilities that are too extreme, too cautious, or too high or low for a class, and cannot see a calibration
-#' curve that is bent: a large p-value says nothing about its shape. `"mcb"` and `"skce"` see bent curves. Which classes are wrong, and
-#' how, is answered by [calib_validate()]. `print()` says of each test what it can see.
+#' The default looks for probabilities that are too extreme, too cautious, or too high or low for a class, and cannot detect a calibration
+#' curve that is bent: a large p-value says nothing about its shape. `"mcb"` and `"skce"` detect bent curves. Which classes are wrong, and
+#' how, is answered by [calib_validate()]. `print()` says what the test can detect.
 #'
 #' # Methods
 #' \describe{
 #'   \item{`"likelihood"`}{Likelihood ratio against recalibration by Cox's slope b and an offset per class,
 #'     \eqn{q_k \propto p_k^b e^{c_k}}{q_k = p_k^b exp(c_k), divided by the row's sum}: K free parameters. For
 #'     two classes it is Cox's (1958) test of intercept and slope. It detects forecasts that are too extreme, not extreme
-#'     enough, or biased for a class. `estimate` holds b and the c (that of the most frequent class
-#'     is 0, that of a class that does not occur -Inf). Chi-square p-value.}
+#'     enough, or biased for a class. `estimate` holds b and the offsets \eqn{c_k}{c_k} (0 for the most frequent class,
+#'     -Inf for a class that does not occur). Chi-square p-value.}
 #'   \item{`"spiegelhalter"`}{The Brier score minus its expectation under calibration,
 #'     \eqn{\sum_n (\sum_k p_{nk}^2 - p_{n y_n})}{sum_n (sum_k p_nk^2 - p_n,y)}, divided by its standard
 #'     deviation under calibration (Spiegelhalter, 1986, who has two classes; the sum over classes is the same
@@ -64,7 +64,7 @@
 #' @param estimator,kernel,bandwidth For `"skce"`, see below.
 #' @param by `NULL`, or one value per row (hospital, airport, sex): one test for each.
 #' @return An object of class `c("calibration_test", "htest")`: a list with `statistic`, `parameter`, `p.value`, `estimate`, `method`
-#'   (which says how the p-value was made), `data.name`, and `null.value`. With `by`, a data frame with one row for each of its
+#'   (which says how the p-value was computed), `data.name`, and `null.value`. With `by`, a data frame with one row for each of its
 #'   values and the columns `by`, `n`, `statistic`, `p.value` and `p.adjusted` (by Holm's method, for all values together); its
 #'   attribute `tests` holds the objects of class `htest`.
 #' @references

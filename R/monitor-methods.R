@@ -139,7 +139,14 @@ print.summary.calib_monitor <- function(x, ...) {
   shown$e_value <- say_e(shown$e_value)
   shown$highest <- say_e(shown$highest)
   print(shown, row.names = FALSE)
-  if (!is.na(x$lost)) cat("The e-value began to rise in period \"", x$lost, "\": calibration was lost about then\n", sep = "")
+  if (!is.na(x$lost)) {
+    begun <- x$periods$period[x$periods$run == x$monitor$run][1]
+    cat("The e-value began to rise in period \"", x$lost, "\": ", if (identical(as.character(begun), as.character(x$lost))) {
+      "the forecast was not calibrated from the start"
+    } else {
+      "calibration was lost about then"
+    }, "\n", sep = "")
+  }
   if (is.finite(x$slope)) {
     cat("Inverse temperature of the run ", format(x$slope, digits = 3), " (ideal: 1; less is overconfident, more underconfident)", "\n", sep = "")
   }

@@ -32,7 +32,7 @@
 #' fed, not on their order or on how they were divided into batches (with `"process"` it depends on the
 #' order, not on the batches). A label that was given probability 0 makes it infinite:
 #' that cannot happen to a calibrated forecast. If zeros are rounded numbers (0.004 given as 0.00, say), raise them
-#' first: `pmax(probs, 0.005)` for two classes.
+#' first: `pmin(pmax(probs, 0.005), 0.995)` for a vector of two classes; with a matrix, raise them and divide each row by its sum.
 #'
 #' The level holds if, given the rows before it, each label is drawn from its probabilities. It does not hold for
 #' forecasts of overlapping periods (this week's rain, issued every day), whose labels depend on each other.

@@ -318,7 +318,7 @@ diagram_caption <- function(tables, plan, base_size) {
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".")
   }
   words <- if (plan$type == "confidence" && plan$method == "bins" && !is_crowded(plan, base_size)) {
-    paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (above 0: overconfident, below: underconfident).")
+    paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (positive: overconfident).")
   }
   wrap_words(rows, classes, how, words, base_size = base_size)
 }

@@ -27,8 +27,8 @@
 #' after each.
 #'
 #' The active learning experiment of Wenger et al. (2020) was repeated (`bench/results/paper/active.md`, ten shuffles).
-#' A Mondrian forest asks for labels by the entropy of its predictions. Of 14,000 rows it has 10,139 labelled without
-#' calibration, 4342 when 1000 labels are set aside for calibration at fixed points, and 4228 when this rule decides,
+#' A Mondrian forest asks for labels by the entropy of its predictions. Of 14,000 rows it asks for the labels of 10,139 without
+#' calibration, of 4342 when 1000 labels are set aside for calibration at fixed points, and of 4228 with this rule,
 #' which sets aside 380. The error on held-out rows is lowest with the rule; on other drives it is the same as without
 #' calibration.
 #'

@@ -34,7 +34,7 @@
 #' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
 #' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to 0.02 higher than that of a fit
 #' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 6000 scores (rows times
-#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows (two classes) or 1400, rows with
+#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows of two classes, or 1400 of more classes, rows with
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
 #' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
 #' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty and 80 kB for more. The covariance of class effects, which predictions and intervals need, takes more, although

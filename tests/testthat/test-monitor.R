@@ -409,3 +409,14 @@ test_that("rows of weight 0 do not let products of odds run over", {
   expect_equal(m$evidence, calib_monitor(p[w > 0], rep(TRUE, n)[w > 0], classes = c("FALSE", "TRUE"))$evidence)
   expect_true(all(is.finite(m$evidence)))
 })
+
+test_that("summary() does not speak of a loss where the forecast was never calibrated", {
+  set.seed(5)
+  p <- runif(600)
+  wrong <- rbinom(600, 1, plogis(3 * qlogis(p)))
+  from_start <- calib_monitor(p, wrong, period = rep(c("a", "b"), each = 300))
+  expect_output(print(summary(from_start)), "in period \"a\": the forecast was not calibrated from the start")
+  right <- rbinom(600, 1, p)
+  later <- calib_monitor(c(p, p), c(right, wrong), period = rep(c("a", "b"), each = 600))
+  expect_output(print(summary(later)), "in period \"b\": calibration was lost about then")
+})

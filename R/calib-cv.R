@@ -221,7 +221,8 @@ print.calib_cv <- function(x, ...) {
   for (measure in c("log_loss", "brier_score")) {
     after <- average(paste0(measure, "_calibrated"))
     cat("  ", score_words[[measure]], " ", say(average(measure)),
-      if (!is.na(after)) paste0(" before, ", say(after), " after calibration fitted to the other folds (cross-validated)"), "\n", sep = "")
+      if (!is.na(after)) paste0(" before, ", say(after), " after calibration fitted to the other folds (cross-validated)"),
+      if (measure == "log_loss" && x$input == "probs" && min(x$scores) == 0) " (zeros counted as 1e-15)", "\n", sep = "")
   }
   invisible(x)
 }

@@ -108,9 +108,12 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
 metric_table <- function(forecast, how, clusters) {
   raised <- raise_zeros(forecast, how$eps)
   slope <- measure_slope(raised, clusters)
-  if (is.nan(slope$estimate) && is.finite(slope$t)) { # an impossible label is named by the log loss
-    warn_gpcalib("undefined", paste0("`calib_slope`, the inverse temperature, is undefined (NaN): in every row the probabilities are all ",
-      "equal, or only 0 and 1."))
+  if (is.nan(slope$estimate)) {
+    warn_gpcalib("undefined", paste0("`calib_slope`, the inverse temperature, is undefined (NaN): ", if (is.finite(slope$t)) {
+      "in every row the probabilities are all equal, or only 0 and 1."
+    } else {
+      "a true class has probability 0. Raise such probabilities by `eps`, such as eps = 1e-6."
+    }))
   }
   sums <- forecast_sums(forecast, how$specs$ece, how$eps)
   table <- measures_table(sums, how$specs, length(forecast$classes), slope$estimate, forecast)
@@ -168,7 +171,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
       table[[name]] <- NULL
       next
     }
-    text <- formatC(values, digits = digits, format = "f")
+    text <- no_minus_zero(formatC(values, digits = digits, format = "f"))
     table[[name]] <- ifelse(is.na(values) & !is.nan(values), "", text)
   }
   print(table, row.names = FALSE, ...)

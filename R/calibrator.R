@@ -366,7 +366,9 @@ augment.calibrator <- function(x, newdata, data = NULL, interval = FALSE, level 
 #' @noRd
 add_intervals <- function(data, object, scores, level) {
   level <- check_level(level, "level")
-  ends <- tryCatch(predict(object, scores, type = "interval", level = level),
+  # what there is to warn of was said with the probabilities
+  quiet <- function(code) withCallingHandlers(code, gpcalib_warning_extrapolation = function(w) invokeRestart("muffleWarning"))
+  ends <- tryCatch(quiet(predict(object, scores, type = "interval", level = level)),
     gpcalib_error_input = function(e) {
       if (!grepl("^`type`|^`\\.\\.\\.`", conditionMessage(e))) stop(e)
       stop_input("interval", paste0("is TRUE, but fits of ", class(object)[1], " have no intervals"),

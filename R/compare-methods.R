@@ -51,7 +51,7 @@ say_p <- function(p) ifelse(is.na(p), "NA", ifelse(p < 0.001, "< 0.001", formatC
 
 print_rounded <- function(table, digits) {
   numeric <- vapply(table, is.double, NA)
-  table[numeric] <- lapply(table[numeric], function(x) formatC(x, digits = digits, format = "f"))
+  table[numeric] <- lapply(table[numeric], function(x) no_minus_zero(formatC(x, digits = digits, format = "f")))
   text <- !numeric
   table[text] <- lapply(table[text], as.character)
   print(table, row.names = FALSE, right = TRUE)

@@ -27,6 +27,10 @@ say_rows <- function(rows, count = length(rows)) {
   paste0("rows ", paste(rows[-last], collapse = ", "), " and ", rows[last])
 }
 
+#' "0.000" for "-0.000"
+#' @noRd
+no_minus_zero <- function(text) sub("^-(0[.]?0*)$", "\\1", text)
+
 say_count <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
 
 say_values <- function(x, most = 6) {

@@ -98,7 +98,12 @@ when_lost <- function(monitor, path, alarm) {
   monitor$period[path[low, 2]]
 }
 
-say_e <- function(x) ifelse(x > 1e6, format(x, digits = 2), formatC(x, digits = 3, format = "fg", flag = "#"))
+#' An e-value; beyond what a double holds, by its logarithm
+#' @noRd
+say_e <- function(x, log_x = log(x)) {
+  ifelse(is.infinite(x) & is.finite(log_x), paste0("1e", round(log_x / log(10))),
+    ifelse(x > 1e6, format(x, digits = 2), formatC(x, digits = 3, format = "fg", flag = "#")))
+}
 
 #' @rdname calib_monitor
 #' @order 3
@@ -114,7 +119,7 @@ print.calib_monitor <- function(x, ...) {
     cat("  nothing seen yet\n")
     return(invisible(x))
   }
-  cat("  e-value against calibration ", say_e(one$e_value), ", alarm at ", format(1 / x$level, digits = 3), ": ",
+  cat("  e-value against calibration ", say_e(one$e_value, log_e_values(x)[[1]]), ", alarm at ", format(1 / x$level, digits = 3), ": ",
     sep = "")
   path <- run_path(x)
   at <- alarm_at(x)
@@ -136,8 +141,9 @@ print.summary.calib_monitor <- function(x, ...) {
   if (!nrow(x$periods)) return(invisible(x))
   cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), " (e-values; 1 = no evidence; the alarm uses the mean):\n", sep = "")
   shown <- x$evidence
-  shown$e_value <- say_e(shown$e_value)
-  shown$highest <- say_e(shown$highest)
+  shown$e_value <- say_e(shown$e_value, unname(log_e_values(x$monitor)))
+  path <- run_path(x$monitor)
+  shown$highest <- say_e(shown$highest, vapply(3L + seq_len(nrow(shown)), function(column) max(0, path[, column]), 0))
   print(shown, row.names = FALSE)
   if (!is.na(x$lost)) {
     begun <- x$periods$period[x$periods$run == x$monitor$run][1]

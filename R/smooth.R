@@ -6,14 +6,15 @@ smooth_cells <- 4096L # rows of equal log-odds, or of so many equal steps of the
 
 #' Log-odds with infinite ones limited
 #'
-#' Probabilities of 0 and 1 count as the most extreme others, or as odds of 1 to N + 1 if that is farther.
+#' Probabilities of 0 and 1 count as the most extreme others but no farther than odds of 1 to 10 N, or as odds of 1 to N + 1 if that is farther.
 #' @return list: `x` and `limited`, how many rows.
 #' @noRd
 finite_log_odds <- function(p, counts = NULL) {
   x <- log(p) - log1p(-p)
   far <- is.infinite(x)
   if (any(far)) {
-    most <- max(abs(x[!far]), log((if (is.null(counts)) length(x) else sum(counts)) + 1))
+    n <- if (is.null(counts)) length(x) else sum(counts)
+    most <- max(min(max(0, abs(x[!far])), log(far_odds * max(n, least_odds))), log(n + 1))
     x[far] <- sign(x[far]) * most
   }
   list(x = x, limited = if (is.null(counts)) sum(far) else sum(counts[far]))

@@ -51,7 +51,7 @@ print_validation <- function(x, digits) {
   n <- attr(x, "n")
   events <- attr(x, "events")
   level <- attr(x, "conf_level")
-  number <- function(v) ifelse(is.na(v) & !is.nan(v), "", formatC(v, digits = digits, format = "f"))
+  number <- function(v) ifelse(is.na(v) & !is.nan(v), "", no_minus_zero(formatC(v, digits = digits, format = "f")))
   cat("Validation of the probability of \"", attr(x, "event"), "\": ", say_number(n), " rows, ", say_number(events),
     " events (", format(100 * events / n, digits = 3), " %)\n", sep = "")
   shown <- data.frame(measure = validation_words[x$measure], estimate = number(x$estimate))
@@ -79,7 +79,7 @@ print_validations <- function(x, digits) {
     if (!same) shown$rows <- rows
     shown$events <- attr(x, "events")
   }
-  number <- function(v) formatC(v, digits = digits, format = "f")
+  number <- function(v) no_minus_zero(formatC(v, digits = digits, format = "f"))
   level <- attr(x, "conf_level")
   for (name in c("oe_ratio", "slope", "ici", "c_index")) {
     part <- table[table$measure == name, ]

@@ -63,13 +63,16 @@ say_far <- function(x) {
   if (!length(moved)) return(NULL)
   names <- validation_names(x)
   some <- moved[seq_len(min(length(moved), 8))]
-  rest <- formatC(far["slope", some], digits = 2, format = "f")
+  number <- function(x) formatC(x, digits = 2, format = "f")
+  level <- attr(x, "conf_level")
+  rest <- paste0(number(far["slope", some]), if (!is.null(level)) paste0(" (", number(far["low", some]), " to ", number(far["high", some]), ")"))
   rows <- vapply(far["rows", some], say_number, "")
+  most <- say_number(far_odds * max(attr(x, "n"), least_odds))
   if (is.null(names)) {
-    return(paste0("The slope rests on rows whose odds are beyond ", say_number(far_odds * max(attr(x, "n"), least_odds)), " to 1 (", rows,
-      "): without them it is ", rest, "."))
+    return(paste0("The slope rests on ", rows, " rows with odds beyond ", most, " to 1. With these limited to that, it is ", rest, "."))
   }
-  paste0("Some slopes rest on rows whose odds are beyond 10 N to 1: without them it is ", paste0(rest, " for ", names[some], " (", rows, ")", collapse = "; "),
+  paste0("Some slopes rest on rows with odds beyond 10 N to 1. With these limited to that, the slope is ", paste0(rest, " for ", names[some], " (", rows,
+    ifelse(rows == "1", " row", " rows"), " limited)", collapse = "; "),
     if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
 }
 
@@ -165,7 +168,7 @@ validations_verdict <- function(x) {
   expected <- (1 - attr(x, "conf_level")) * count
   paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
     if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(rest)) paste0("; not for ", if (length(rest) == 1) rest else "the others"), ". ",
-    "Of ", count, " intervals about ", max(1, round(expected)), " may do so by chance. ",
+    "Of ", count, " intervals ", format(signif(expected, if (expected < 1) 1 else 2)), " would be expected to by chance. ",
     if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", length(parts), ". "),
     if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
       "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."

@@ -37,8 +37,8 @@
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
 #' significantly from the diagonal (Wald test at its knots); then the lower limit is at most the distance of the nearest curve, on the way from
 #' the fitted one to the diagonal, that this test does not reject. For the curve, log-odds are limited to 1 to N for N rows
-#' (1 to 1000 for fewer than 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it moves by more
-#' than 0.1 without the rows whose odds are beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows), `print()` says so. A warning of class
+#' (1 to 1000 for fewer than 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it would move by more
+#' than 0.1 if odds beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows) were limited to that, `print()` gives the slope with this limit, too. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
 #' The intervals are those of the probabilities as they are: if these come from a calibrator, it is taken as known, and the error of
@@ -65,7 +65,7 @@
 #' @return A data frame of class `calib_validation` with the columns `measure`, `estimate`, `conf.low` and
 #'   `conf.high`; before them `by` and `class` where there are several. Attributes `n` and `events` count the rows
 #'   and events of each part, `p.value` tests whether its curve is the diagonal,
-#'   `far` counts the rows beyond 10 N to 1 and gives the slope without them, and `tables` holds its smooth curve, which `autoplot()` draws.
+#'   `far` counts the rows beyond 10 N to 1 and gives the slope with these limited to that, and its interval, and `tables` holds its smooth curve, which `autoplot()` draws.
 #' @references
 #' Van Calster, B., McLernon, D. J., van Smeden, M., Wynants, L. and Steyerberg, E. W. (2019). Calibration:
 #' the Achilles heel of predictive analytics. *BMC Medicine* 17, 230.
@@ -152,27 +152,23 @@ validate_event <- function(forecast, code, level, clusters) {
       conf.high = unname(table[, 3])),
     n = n, events = events, fit = fit, probs = p, hit = hit, weights = w,
     p.value = if (events > 0 && events < n) departure_p(fit) else NA_real_,
-    limited = fit$limited, separated = is.nan(table["slope", 1]), far = far_slope(p, hit, w, clusters, counts, n))
+    limited = fit$limited, separated = is.nan(table["slope", 1]), far = far_slope(p, hit, w, clusters, counts, n, level))
 }
 
 far_odds <- 10 # times 1 to N
 
-#' How many rows have probabilities that N rows cannot know, and the slope without them
+#' How many rows have probabilities that N rows cannot know, and the slope with their odds limited to 10 N to 1
 #'
 #' The slope is that of all rows by definition, but the log-odds of a few probabilities of 1e-100 decide it.
-#' @return c(rows, slope); the slope is NaN where it is not defined, NA where there are no such rows.
+#' @return c(rows, slope, low, high); the slope is NaN where it is not defined, NA where there are no such rows.
 #' @noRd
-far_slope <- function(p, hit, w, clusters, counts, n) {
-  far <- abs(finite_log_odds(p, counts)$x) > log(far_odds * max(n, least_odds))
+far_slope <- function(p, hit, w, clusters, counts, n, level) {
+  most <- log(far_odds * max(n, least_odds))
+  far <- abs(finite_log_odds(p, counts)$x) > most
   if (!is.null(w)) far <- far & w > 0
-  if (!any(far)) return(c(rows = 0, slope = NA))
-  near <- which(!far)
-  rest <- if (length(near)) {
-    validate_lines(p[near], hit[near], w[near], NULL, NULL, counts[near])["slope", 1]
-  } else {
-    NaN
-  }
-  c(rows = if (is.null(counts)) sum(far) else sum(counts[far]), slope = rest)
+  if (!any(far)) return(c(rows = 0, slope = NA, low = NA, high = NA))
+  line <- validate_lines(p, hit, w, clusters, level, counts, most)["slope", ]
+  c(rows = if (is.null(counts)) sum(far) else sum(counts[far]), slope = line[1], low = line[2], high = line[3])
 }
 
 validation_measures <- c("oe_ratio", "in_the_large", "intercept", "slope", "slope_intercept", smooth_errors, "c_index",
@@ -216,10 +212,11 @@ validate_means <- function(p, hit, w, clusters, level, counts = NULL) {
   )
 }
 
-#' Logistic recalibration
+#' Logistic recalibration, on request with log-odds no farther than `most`
 #' @noRd
-validate_lines <- function(p, hit, w, clusters, level, counts = NULL) {
+validate_lines <- function(p, hit, w, clusters, level, counts = NULL, most = Inf) {
   x <- finite_log_odds(p, counts)$x
+  x <- pmin(pmax(x, -most), most)
   each <- if (is.null(w) || !is.null(counts)) 1 else w # of a single row
   line <- function(hold) {
     fit <- .Call(C_recal_fit, x, hit, w, hold)
@@ -271,7 +268,7 @@ warn_validation <- function(parts) {
       "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
     } else {
       paste0(limited, " probabilities are 0 or 1, whose log-odds are infinite. For intercept, slope ",
-        "and curve they are replaced by the most extreme other probabilities.")
+        "and curve they are replaced by the most extreme other probabilities, or by odds of 1 to 10 N if those are beyond.")
     })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)
@@ -291,6 +288,6 @@ finish_validation <- function(parts, level, by, classes, levels, n) {
   if (length(shown) > 1) table <- cbind(class = whose("class", classes), table)
   if (by) table <- cbind(by = whose("by", levels), table)
   structure(table, n = vapply(parts, `[[`, parts[[1]]$n, "n"), events = vapply(parts, `[[`, parts[[1]]$events, "events"), event = shown,
-    conf_level = level, far = vapply(parts, `[[`, c(rows = 0, slope = 0), "far"), p.value = vapply(parts, `[[`, 0, "p.value"), tables = lapply(parts, validation_table, level = level, classes = classes),
+    conf_level = level, far = vapply(parts, `[[`, c(rows = 0, slope = 0, low = 0, high = 0), "far"), p.value = vapply(parts, `[[`, 0, "p.value"), tables = lapply(parts, validation_table, level = level, classes = classes),
     class = c("calib_validation", "data.frame"))
 }

@@ -367,7 +367,7 @@ static void test_basis(void) {
     z[i] = 9.0 * uniform() - 1.0;
   fill_normal(POINTS * M, ga);
   fill_normal(POINTS, grho);
-  gpc_basis basis = {M, w, {1.7, 1.3, 0.02, NULL}, 0.0, chol};
+  gpc_basis basis = {M, w, {1.7, 1.3, 0.02, NULL, 0.0}, 0.0, chol};
   double a[POINTS * M], rho[POINTS], copy[POINTS * M], gw[M], outer[M * M];
   gpc_basis_grad grad = {0.0, 0.0, 0.0, gw, outer};
   weighed(&basis, z, ga, grho);
@@ -408,7 +408,7 @@ static void test_basis(void) {
 /* The jitter ladder: inputs that coincide, a lengthscale far beyond their range. */
 static void test_jitter(void) {
   double w[M] = {0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 4.0}, chol[M * M];
-  gpc_basis basis = {M, w, {2.0, 50.0, 0.0, NULL}, 0.0, chol};
+  gpc_basis basis = {M, w, {2.0, 50.0, 0.0, NULL, 0.0}, 0.0, chol};
   CHECK(gpc_basis_factor(&basis) == GPC_OK);
   CHECK(basis.jitter > 0.0 && basis.jitter <= 1e-4);
   double z[3] = {-1.0, 0.5, 7.0}, a[3 * M], rho[3];

@@ -281,7 +281,7 @@ static void null_draws(gpc_ece_type type, int mass, const double *weights) {
                    3,
                    binning,
                    block + 4 * cells,
-                   {block, block + cells, block + 2 * cells},
+                   {block, block + cells, block + 2 * cells, NULL, NULL},
                    block + 3 * cells,
                    block + 4 * cells + 4 * problems,
                    block + 4 * cells + 4 * problems + 3,

@@ -233,8 +233,8 @@ test_that("undefined and infinite measures warn once and stay in the table", {
   p <- rep(c(.2, .6, .3, .9), 20)
   y <- rep(c(0, 0, 1, 1), 20)
   p[3] <- 0
-  expect_warning(table <- calib_metrics(p, y, conf_level = .9, replicates = 50),
-    class = "gpcalib_warning_infinite")
+  expect_warning(expect_warning(table <- calib_metrics(p, y, conf_level = .9, replicates = 50),
+    class = "gpcalib_warning_infinite"), "calib_slope", class = "gpcalib_warning_undefined")
   row <- table$measure == "log_loss"
   expect_identical(table$estimate[row], Inf)
   expect_true(is.na(table$conf.high[row]))
@@ -355,4 +355,14 @@ test_that("effective numbers of rows stand behind weighted intervals", {
   size <- sum(w)^2 / sum(w^2)
   wilson <- stats::prop.test(out$estimate * size, size, correct = FALSE)$conf.int
   expect_equal(c(out$conf.low, out$conf.high), as.vector(wilson))
+})
+
+test_that("a slope that a label of probability 0 leaves undefined is warned of", {
+  kinds <- character()
+  got <- withCallingHandlers(calib_metrics(c(0, 0.3, 0.6, 0.8), c(1, 0, 1, 1)), warning = function(w) {
+    kinds <<- c(kinds, class(w)[1], conditionMessage(w))
+    invokeRestart("muffleWarning")
+  })
+  expect_true("gpcalib_warning_undefined" %in% kinds && any(grepl("calib_slope.*eps = 1e-6", kinds)))
+  expect_true(is.nan(got$estimate[got$measure == "calib_slope"]))
 })

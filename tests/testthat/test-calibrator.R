@@ -322,3 +322,15 @@ test_that("augment() finds the one column of two classes", {
     expect_equal(augment(fit, d)$.pred_yes, unname(predict(fit, c(0.1, 0.9))[, 2]))
   }
 })
+
+test_that("augment() with intervals warns of scores out of range once", {
+  set.seed(1)
+  p <- runif(200, 0.3, 0.7)
+  fit <- suppressWarnings(calib_gp(p, rbinom(200, 1, p)))
+  count <- 0
+  withCallingHandlers(augment(fit, c(0.001, 0.999), interval = TRUE), gpcalib_warning_extrapolation = function(w) {
+    count <<- count + 1
+    invokeRestart("muffleWarning")
+  })
+  expect_identical(count, 1)
+})

@@ -401,6 +401,14 @@ test_that("labels of tiny probability are finite evidence, at every stage", {
   expect_output(print(m), "raised")
 })
 
+test_that("an alarm in the first period is no loss of calibration, and e-values beyond a double are said by their power of ten", {
+  m <- calib_monitor(rep(0.001, 400), rep(c(TRUE, FALSE), 200))
+  expect_output(print(summary(m)), "not calibrated from the start")
+  expect_output(print(m), "against calibration 1e[0-9]{3}")
+  expect_output(print(calib_monitor(c(0, 0.4), c(TRUE, FALSE))), "against calibration Inf")
+  expect_no_match(paste(capture.output(print(summary(m))), collapse = " "), "was lost|Inf ")
+})
+
 test_that("rows of weight 0 do not let products of odds run over", {
   n <- 16 * 400
   p <- rep(0.999, n)

@@ -256,3 +256,39 @@ test_that("of many classes the worst are drawn, others by name, and parts keep t
   expect_identical(class(v[, c("class", "measure")]), "data.frame")
   expect_identical(v$estimate[3], v[3, "estimate"])
 })
+
+test_that("slopes that a few extreme probabilities decide are given with their odds limited", {
+  set.seed(9)
+  x <- rnorm(400)
+  p <- plogis(x)
+  y <- rbinom(400, 1, p)
+  p[1:40] <- 1e-250
+  y[1:40] <- c(1, rep(0, 39))
+  v <- calib_validate(p, y)
+  far <- attr(v, "far")
+  expect_identical(far[["rows", 1]], 40)
+  z <- pmax(qlogis(p), -log(1e4))
+  fit <- glm(y ~ z, family = binomial)
+  expect_equal(far[["slope", 1]], unname(coef(fit)[2]), tolerance = 1e-6)
+  expect_true(far[["low", 1]] < far[["slope", 1]] && far[["slope", 1]] < far[["high", 1]])
+  said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
+  expect_match(said, "The slope rests on 40 rows with odds beyond 10,000 to 1. With these limited to that, it is [0-9.]+ \\([-0-9.]+ to [-0-9.]+\\)")
+  two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("a", "b"), each = 400))
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " ")), "the slope is .* for a \\(40 rows limited\\)\\.")
+  # zeros are no farther than that either
+  zeros <- suppressWarnings(calib_validate(replace(p, 1:20, 0), y))
+  expect_equal(attr(zeros, "far")[["rows", 1]], 20)
+})
+
+test_that("how many intervals are expected to exclude the ideal by chance is not rounded up to one", {
+  set.seed(1)
+  p <- runif(2000)
+  y <- rbinom(2000, 1, p)
+  by <- rep(c("men", "women"), 1000)
+  v <- calib_validate(ifelse(by == "men", p / 2, p), y, by = by)
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")), "Of 6 intervals 0.3 would be expected to by chance")
+})
+
+test_that("zeros have no sign", {
+  expect_identical(no_minus_zero(c("-0.000", "-0.001", "0.00", "-0", "-10.000")), c("0.000", "-0.001", "0.00", "0", "-10.000"))
+})

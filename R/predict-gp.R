@@ -56,7 +56,7 @@
 #' not done with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is 0.92 to 1.00
-#' for most true maps, and lower for maps with kinks and many calibration rows. The tables are in
+#' for most true maps, and lower for wavy maps and few calibration rows. The tables are in
 #' `vignette("uncertainty", package = "gpcalib")`.
 #'
 #' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores for every `type` and `approx`. Its drawn

@@ -13,7 +13,7 @@ enough_each <- 10 # rows per class on average, with three or more
 #' @noRd
 say_few_rows <- function(object) {
   k <- length(object$classes)
-  if (max(object$prior) == 1) return(NULL) # rows of one class only, which is said anyway
+  if (is.null(object$prior) || max(object$prior) == 1) return(NULL) # of an old format; rows of one class only, which is said anyway
   rarer <- round(min(object$prior) * object$n)
   said <- if (k == 2) {
     if (rarer < enough_rarer) {

@@ -34,7 +34,7 @@ test_that("few distinct scores are named where a map changes classes in vain", {
   object <- structure(list(changed = 60, n = 100, prior = c(0.5, 0.5), classes = c("a", "b"), class_effects = "none", monotone = FALSE,
     increasing = FALSE, row_accuracy = c(before = 0.6, after = 0.6)), class = "calibrator")
   data <- list(scores = cbind(1 - rep(1:5, 20) / 6, rep(1:5, 20) / 6))
-  expect_warning(warn_changed(object, data), "60 of its 100 .*60.0 % before, 60.0 % after.* only 5 distinct scores.*calib_isotonic", class = "gpcalib_warning_changed")
+  expect_warning(warn_changed(object, data), "60 of the 100 .*60.0 % before, 60.0 % after.* only 5 distinct scores.*calib_isotonic", class = "gpcalib_warning_changed")
   object$row_accuracy[["after"]] <- 0.7
   expect_no_warning(warn_changed(object, data))
   object$class_effects <- "matrix"
@@ -42,7 +42,7 @@ test_that("few distinct scores are named where a map changes classes in vain", {
   object$effects <- list()
   expect_no_warning(warn_changed(object, data))
   object$row_accuracy[["after"]] <- 0.5
-  expect_warning(warn_changed(object, data), "matrix between the classes", class = "gpcalib_warning_changed")
+  expect_warning(warn_changed(object, data), "60 of the 100 calibration rows .*expected where the scores are far from calibrated", class = "gpcalib_warning_changed")
 })
 
 test_that("a map of two classes with effects that falls is said to fall", {

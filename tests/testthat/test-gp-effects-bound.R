@@ -22,7 +22,7 @@ test_that("the bound lies below the evidence, and not far", {
     set.seed(seed)
     d <- two_classes(c(4, 15, 60)[1 + seed %% 3], 1, 1)
     if (length(unique(d$labels)) < 2) next
-    held <- c(variance = 1e-8, lengthscale = 3, slope = 1, offset = 0.6^2, matrix = 0.4^2)
+    held <- c(variance = 1e-8, lengthscale = 3, slope = 1, offset = 0.6^2, matrix = 0.4^2, softmax = 1e-12)
     fit <- suppressWarnings(calib_gp(d$scores, factor(d$labels, 1:2), input = "logits", class_effects = "offset",
       hyper = held))
     exact <- grid_evidence(d$odds, d$second, cbind(rep(1, length(d$odds))), 0.6)

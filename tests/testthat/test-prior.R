@@ -138,7 +138,7 @@ test_that("calib_gp() takes a prior in every type but the latent one", {
   plain <- with_seed(1, predict(gp, new, type = "draws", n_draws = 6))
   drawn <- with_seed(1, predict(gp, new, type = "draws", n_draws = 6, prior = to))
   expect_equal(drawn[, , 4], bayes(plain[, , 4]), tolerance = 1e-12)
-  got <- with_seed(1, predict(gp, new, type = "interval", prior = to))
+  got <- with_seed(1, predict(gp, new, type = "interval", n_draws = 1000, prior = to))
   expect_equal(got[, , 1], want, tolerance = 1e-12)
   drawn <- with_seed(1, predict(gp, new, type = "draws", n_draws = 1000, vary_slope = TRUE, prior = to))
   ends <- apply(drawn, 1:2, stats::quantile, c(0.025, 0.975))

@@ -126,20 +126,21 @@ test_that("print names what is wrong, and the picture is drawn", {
   expect_lt(object.size(valid), 60000)
 })
 
-test_that("the picture has the classes of plot_reliability(): those with the most rows, in that order, or the named ones", {
+test_that("the picture has six classes, those with the smallest p-values, or the named ones", {
   set.seed(8)
   y <- factor(sample(letters[1:8], 800, TRUE, c(1, 3, 2, 5, 4, 8, 7, 6)))
   p <- matrix(rgamma(8 * 800, 1), 800, dimnames = list(NULL, letters[1:8]))
   p <- p / rowSums(p)
   valid <- calib_validate(p, y)
-  shown <- function(...) levels(autoplot(valid, ...)$data$forecast)
-  expect_identical(shown(), levels(plot_reliability(p, y, type = "classwise", method = "smooth")$data$class))
+  shown <- function(...) suppressMessages(levels(autoplot(valid, ...)$data$forecast))
   expect_length(shown(), 6)
-  expect_match(attr(autoplot(valid)$labels$caption, "words"), "^6 of 8 classes, those with the most cases\\. N = 800")
+  expect_message(plot <- autoplot(valid), "6 of 8 classes are drawn", class = "gpcalib_message_classes")
+  expect_match(plot$labels$subtitle, "6 of 8 classes, those with the smallest p-values")
+  expect_match(attr(plot$labels$caption, "words"), "^N = 800")
   expect_identical(shown(classes = 8), letters[1:8])
   expect_identical(shown(classes = c("c", "a")), c("c", "a"))
   # Small panels have no numbers, and the caption does not explain them.
-  words <- function(size) attr(autoplot(valid, base_size = size)$labels$caption, "words")
+  words <- function(size) suppressMessages(attr(autoplot(valid, base_size = size)$labels$caption, "words"))
   expect_match(words(9), "O:E: observed to expected")
   expect_no_match(words(7), "O:E")
   error <- function(...) expect_error(..., class = "gpcalib_error_input")

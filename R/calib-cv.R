@@ -50,8 +50,8 @@
 #' @export
 calib_cv <- function(train, predict, data, labels, method = "gp", folds = 10, groups = NULL, ...,
                      assess = TRUE) {
-  check_cv_function(train, "train")
-  check_cv_function(predict, "predict")
+  check_cv_function(train, "train", "the data and their labels: function(data, labels)")
+  check_cv_function(predict, "predict", "the classifier and new data: function(model, newdata)")
   fitter <- check_cv_method(method)
   assess <- check_flag(assess, "assess")
   n <- check_cv_data(data)
@@ -78,8 +78,10 @@ calib_cv <- function(train, predict, data, labels, method = "gp", folds = 10, gr
   ), class = "calib_cv")
 }
 
-check_cv_function <- function(f, arg) {
+check_cv_function <- function(f, arg, of) {
   if (!is.function(f)) stop_input(arg, "must be a function", say_given(f))
+  takes <- names(formals(args(f))) # NULL for some primitives
+  if (!is.null(takes) && length(takes) < 2 && !"..." %in% takes) stop_input(arg, "takes one argument only", paste0("It is called with two, ", of, "."))
 }
 
 check_cv_method <- function(method) {
@@ -221,8 +223,8 @@ print.calib_cv <- function(x, ...) {
   for (measure in c("log_loss", "brier_score")) {
     after <- average(paste0(measure, "_calibrated"))
     cat("  ", score_words[[measure]], " ", say(average(measure)),
-      if (!is.na(after)) paste0(" before, ", say(after), " after calibration fitted to the other folds (cross-validated)"),
-      if (measure == "log_loss" && identical(x$calibrator$input, "probs") && min(x$scores) == 0) " (zeros counted as 1e-15)", "\n", sep = "")
+      if (!is.na(after)) paste0(" before, ", say(after), " after (cross-validated: calibrator fitted to the other folds)"),
+      if (measure == "log_loss" && identical(x$calibrator$input, "probs") && min(x$scores) == 0) "; zeros counted as 1e-15", "\n", sep = "")
   }
   invisible(x)
 }

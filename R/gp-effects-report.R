@@ -263,10 +263,10 @@ print_effects <- function(effects, classes) {
   if (!is.null(mixed)) {
     count <- attr(mixed, "count")
     said <- if (!nrow(mixed)) {
-      "more or less often confused than the scores say: no two classes, by more than two standard deviations"
+      "pairs confused more or less often than the scores say: none, by more than two standard deviations"
     } else {
-      paste0("more (+) or less (-) often confused than the scores say (change of the true class's latent value where the scores give 90 % to the other class; ",
-        if (count > nrow(mixed)) paste0("the ", nrow(mixed), " largest of "), count, " beyond two standard deviations):")
+      paste0("pairs confused more (+) or less (-) often than the scores say; in brackets, the change in the latent value of the true class when the scores give 90 % to the other; ",
+        if (count > nrow(mixed)) paste0("the ", nrow(mixed), " largest of "), count, " that exceed", if (count == 1) "s", " two standard deviations:")
     }
     pairs <- if (nrow(mixed)) paste0("true \"", mixed$class, "\" scored as \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))
     # a blank within a pair is none between lines

@@ -175,12 +175,12 @@ print.summary.calib_gp <- function(x, ...) {
     cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",
       "  calibration rows by ", say_cost(fit$order_cost), "\n", sep = "")
   } else if (fit$increasing && fit$class_effects != "none") {
-    cat("  increasing; the class effects change the most likely class of ", fit$changed, " of ", fit$n,
+    cat("  increasing; the class effects change the most likely class of ", say_number(fit$changed), " of ", say_number(fit$n),
       " calibration rows\n", sep = "")
   } else if (fit$increasing) {
     cat("  increasing: its mean keeps the order of the classes in every row\n")
   } else {
-    cat("  not increasing everywhere", if (fit$class_effects == "none") ": " else "; by the map and the class effects together ", fit$changed, " of ", fit$n,
+    cat("  not increasing everywhere", if (fit$class_effects == "none") ": " else "; by the map and the class effects together ", say_number(fit$changed), " of ", say_number(fit$n),
       " calibration rows change their most likely class", say_order_kept(fit), "\n", sep = "")
   }
   away <- x$departure

@@ -23,6 +23,13 @@ monitor_slope <- function(ratios) {
   exp(stats::optimize(curve, t[best + c(-1, 1)], maximum = TRUE, tol = 1e-6)$maximum)
 }
 
+#' Where the best inverse temperature lies: -1 at or beyond the lower end of the grid, 1 the upper, else 0
+#' @noRd
+monitor_extreme <- function(ratios) {
+  best <- monitor_t$value[which.max(c(ratios, 0))]
+  if (anyNA(ratios) || anyNA(best)) 0 else (best == max(monitor_t$value)) - (best == min(monitor_t$value))
+}
+
 #' @rdname calib_monitor
 #' @order 3
 #' @export
@@ -85,7 +92,8 @@ summary.calib_monitor <- function(object, ...) {
   )
   here <- object$period_run == object$run
   structure(list(monitor = object, evidence = evidence, lost = when_lost(object, path, alarm[1]),
-    slope = monitor_slope(colSums(monitor_sums(object, "temperature", here))), periods = tidy(object)),
+    slope = monitor_slope(colSums(monitor_sums(object, "temperature", here))),
+    extreme = monitor_extreme(colSums(monitor_sums(object, "temperature", here))), periods = tidy(object)),
     class = "summary.calib_monitor")
 }
 
@@ -114,7 +122,7 @@ print.calib_monitor <- function(x, ...) {
   cat("<calib_monitor> ", one$classes, " classes, ", say_count(one$periods, "period"), ", ",
     format(one$nobs, big.mark = ",", digits = 15), " labelled rows",
     if (one$waiting) paste0(", ", one$waiting, " waiting for their label"), "\n", sep = "")
-  if (x$run > 1) cat("  run ", x$run, ": begun anew ", say_count(x$run - 1L, "time"), "\n", sep = "")
+  if (x$run > 1) cat("  run ", x$run, " (restarted ", if (x$run == 2) "once" else say_count(x$run - 1L, "time"), ")\n", sep = "")
   if (!one$nobs) {
     cat("  nothing seen yet\n")
     return(invisible(x))
@@ -148,13 +156,16 @@ print.summary.calib_monitor <- function(x, ...) {
   if (!is.na(x$lost)) {
     begun <- x$periods$period[x$periods$run == x$monitor$run][1]
     cat("The e-value began to rise in period \"", x$lost, "\": ", if (identical(as.character(begun), as.character(x$lost))) {
-      "the forecast was not calibrated from the start"
+      "the forecast was miscalibrated from the start"
     } else {
       "calibration was lost about then"
     }, "\n", sep = "")
   }
   if (is.finite(x$slope)) {
     cat("Inverse temperature of the run ", format(x$slope, digits = 3), " (ideal: 1; less is overconfident, more underconfident)", "\n", sep = "")
+  } else if (isTRUE(x$extreme != 0)) {
+    cat("Inverse temperature of the run ", if (x$extreme < 0) "below " else "above ", format(exp(if (x$extreme < 0) min(monitor_t$value) else max(monitor_t$value)), digits = 2),
+      " (ideal: 1): very ", if (x$extreme < 0) "over" else "under", "confident\n", sep = "")
   }
   cat("\nPeriods:\n")
   print(utils::tail(x$periods, 12), row.names = FALSE, digits = 3)

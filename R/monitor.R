@@ -79,7 +79,7 @@
 #'   it was. `summary()` gives a list with `evidence` (a data frame with a row per alternative and their mean:
 #'   `e_value` now, `highest`, `alarm`, the period in which 1/level was reached), `lost` (the period in which the
 #'   e-value began the rise that led to the alarm), `slope` (the inverse temperature 1/T that fits the run best: below 1 the
-#'   forecast is overconfident) and
+#'   forecast is overconfident; `NA` below 0.16 and above 6, which `print()` says) and
 #'   `periods`; `tidy()` is the table of the periods: `period`, `run`, `n` (sum of weights), `log_loss`, `brier`,
 #'   `accuracy`, `confidence`, `overconfidence`, `underconfidence`, `slope`, and for two classes `oe` (observed
 #'   over expected events); `glance()` one row for the whole.

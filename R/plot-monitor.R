@@ -134,3 +134,11 @@ plot_monitor_reliability <- function(monitor, groups, base_size) {
     ggplot2::labs(x = paste("Probability of", event), y = "Observed frequency",
       caption = wrap_words("Means of ten bins; size of the points: number of rows, faint where a bin has few.", base_size = base_size))
 }
+
+#' @rdname autoplot.calib_monitor
+#' @param x A monitor.
+#' @export
+plot.calib_monitor <- function(x, ...) {
+  print(autoplot(x, ...))
+  invisible(x)
+}

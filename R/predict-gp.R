@@ -39,8 +39,8 @@
 #'
 #' The slope of the linear prior mean is estimated, and intervals and draws take its uncertainty into account. Its
 #' standard deviation, `fit$slope_sd`, comes from the curvature of the evidence lower bound. If the slope were treated
-#' as known (`vary_slope = FALSE`), intervals would be too short where the map is close to temperature scaling: far too short
-#' without class effects and with `integrate = FALSE`, where all uncertainty is then that of the slope, and hardly shorter otherwise.
+#' as known (`vary_slope = FALSE`), intervals would be too short where the map is close to temperature scaling: much too short
+#' without class effects and with `integrate = FALSE`, because the slope is then the only source of uncertainty, and hardly shorter otherwise.
 #' Without class effects, probabilities are computed with the slope fixed at its estimate. The variance of `"latent"`
 #' includes the variance of the slope, and so does the band of [`autoplot()`][autoplot.calib_gp].
 #'

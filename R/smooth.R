@@ -106,9 +106,18 @@ smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
 spline_knots <- function(values) {
   count <- length(values)
   if (count == 1) return(values + c(-0.5, 0.5))
-  if (count <= smooth_knots) return(values)
-  unique(stats::quantile(values, seq(0.01, 0.99, length.out = smooth_knots), names = FALSE))
+  knots <- if (count <= smooth_knots) values else {
+    unique(stats::quantile(values, seq(0.01, 0.99, length.out = smooth_knots), names = FALSE))
+  }
+  least <- (values[count] - values[1]) * knots_apart
+  if (min(diff(knots)) >= least) return(knots)
+  apart <- values[1] # knots closer together make the penalty so ill-conditioned that nothing is left of the covariance
+  for (value in values[-1]) if (value - apart[length(apart)] >= least) apart <- c(apart, value)
+  if (length(apart) == 1) apart <- c(apart, values[count])
+  spline_knots(apart)
 }
+
+knots_apart <- 1e-3 # of the width, at the least
 
 #' The curve at log-odds x, with a band
 #'

@@ -51,7 +51,7 @@ print_validation <- function(x, digits) {
   n <- attr(x, "n")
   events <- attr(x, "events")
   level <- attr(x, "conf_level")
-  number <- function(v) ifelse(is.na(v) & !is.nan(v), "", no_minus_zero(formatC(v, digits = digits, format = "f")))
+  number <- function(v) ifelse(is.na(v) & !is.nan(v), "", say_decimals(v, digits))
   cat("Validation of the probability of \"", attr(x, "event"), "\": ", say_number(n), " rows, ", say_number(events),
     " events (", format(100 * events / n, digits = 3), " %)\n", sep = "")
   shown <- data.frame(measure = validation_words[x$measure], estimate = number(x$estimate))
@@ -67,6 +67,16 @@ print_validation <- function(x, digits) {
   if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
 }
 
+#' Numbers with so many decimals; one above 0 that would be printed as 0 is said to be small, so that the limit of an interval shows on
+#' which side of 0 it lies
+#' @noRd
+say_decimals <- function(v, digits) {
+  text <- no_minus_zero(formatC(v, digits = digits, format = "f"))
+  small <- is.finite(v) & v > 0 & v < 0.5 * 10^-digits
+  text[small] <- paste0("<", formatC(10^-digits, digits = digits, format = "f"))
+  text
+}
+
 print_validations <- function(x, digits) {
   table <- as.data.frame(x)
   each <- length(validation_measures)
@@ -79,7 +89,7 @@ print_validations <- function(x, digits) {
     if (!same) shown$rows <- rows
     shown$events <- attr(x, "events")
   }
-  number <- function(v) no_minus_zero(formatC(v, digits = digits, format = "f"))
+  number <- function(v) say_decimals(v, digits)
   level <- attr(x, "conf_level")
   for (name in c("oe_ratio", "slope", "ici", "c_index")) {
     part <- table[table$measure == name, ]
@@ -158,7 +168,7 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
     plot <- plot + labs(subtitle = paste0(length(shown), " of ", count, " ", what, ", those with the smallest p-values"))
     if (is.null(classes)) {
       message(small_message(paste0(length(shown), " of ", count, " ", what, " are drawn, those with the smallest p-values. ",
-        if (what == "classes") "Choose others with autoplot(x, classes = ), by name or number.\n" else "Draw others with autoplot(x[x$by == \"...\", ]).\n"),
+        if (what == "classes") "Choose others with autoplot(x, classes = ): their names, or how many.\n" else "Draw others with autoplot(x[x$by == \"...\", ]).\n"),
         "gpcalib_message_classes"))
     }
   }

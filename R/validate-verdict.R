@@ -168,7 +168,7 @@ validations_verdict <- function(x) {
   expected <- (1 - attr(x, "conf_level")) * count
   paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
     if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(rest)) paste0("; not for ", if (length(rest) == 1) rest else "the others"), ". ",
-    "Of ", count, " intervals ", format(signif(expected, if (expected < 1) 1 else 2)), " would be expected to by chance. ",
+    "By chance alone, about ", format(signif(expected, if (expected < 1) 1 else 2)), " of the ", count, " intervals would exclude it. ",
     if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", length(parts), ". "),
     if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
       "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."

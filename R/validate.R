@@ -33,21 +33,19 @@
 #' `c_index` and the Brier scores come from the influence function of each row (for the c-index that is the method of
 #' DeLong et al., 1988), summed within `groups`; they are computed on the log scale for O:E and the Brier score and on
 #' the logit scale for the c-index. The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 1000 curves drawn
-#' from the distribution of the smooth curve, each counted by how much less likely it is than a normal distribution of log-odds takes it to be (use [set.seed()] to make them reproducible). These measures are distances:
+#' from the normal approximation to the distribution of the smooth curve, weighted by the ratio of their likelihood to that approximation (importance sampling; use [set.seed()] to make them reproducible). These measures are distances:
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
 #' significantly from the diagonal (Wald test at its knots); then the lower limit is at most the distance of the nearest curve, on the way from
-#' the fitted one to the diagonal, that this test does not reject. For the curve, log-odds are limited to 1 to N for N rows
-#' (1 to 1000 for fewer than 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it would move by more
+#' the fitted one to the diagonal, that this test does not reject. For the curve, odds are limited to the range from 1 to N to N to 1, N being the number
+#' of rows (at least 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it would move by more
 #' than 0.1 if odds beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows) were limited to that, `print()` gives the slope with this limit, too. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
 #' The intervals are those of the probabilities as they are: if these come from a calibrator, it is taken as known, and the error of
 #' the rows it was fitted to is not part of them.
 #'
-#' In simulations of 500 and 2000 rows, 95 % intervals covered the true value in 92 to 98 % of samples, with one
-#' exception: a strongly curved truth (log-odds off by a sine wave of amplitude 0.8). With 500 rows, the intervals of
-#' `e90` and `emax` then covered it in 92 and 93 % of samples (87 and 92 % with probabilities down to 1e-20), because the
-#' fitted curve is too straight; with 2000 rows, those of `e50` and `emax` covered it in 96 to 99 %. `bench/results/workbench.md` in the sources has all figures.
+#' In simulations of 500 and 2000 rows, 95 % intervals covered the true value in 92 to 98 % of samples; with a strongly curved truth (log-odds
+#' off by a sine wave of amplitude 0.8) those of `e50`, `e90` and `emax` did in 87 to 99 %. These were intervals without the weights above. `bench/results/workbench.md` in the sources has all figures.
 #'
 #' # What print() concludes
 #' It judges the mean (`oe_ratio`, `in_the_large`, `intercept`), the slope, its intercept and the curve (`ici`), and names those whose interval
@@ -65,7 +63,7 @@
 #' @return A data frame of class `calib_validation` with the columns `measure`, `estimate`, `conf.low` and
 #'   `conf.high`; before them `by` and `class` where there are several. Attributes `n` and `events` count the rows
 #'   and events of each part, `p.value` tests whether its curve is the diagonal,
-#'   `far` counts the rows beyond 10 N to 1 and gives the slope with these limited to that, and its interval, and `tables` holds its smooth curve, which `autoplot()` draws.
+#'   `far` holds the number of rows with odds beyond 10 N to 1 and the slope, with its interval, when these odds are set to that limit, and `tables` holds its smooth curve, which `autoplot()` draws.
 #' @references
 #' Van Calster, B., McLernon, D. J., van Smeden, M., Wynants, L. and Steyerberg, E. W. (2019). Calibration:
 #' the Achilles heel of predictive analytics. *BMC Medicine* 17, 230.
@@ -268,7 +266,7 @@ warn_validation <- function(parts) {
       "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
     } else {
       paste0(limited, " probabilities are 0 or 1, whose log-odds are infinite. For intercept, slope ",
-        "and curve they are replaced by the most extreme other probabilities, or by odds of 1 to 10 N if those are beyond.")
+        "and curve they are replaced by the most extreme of the other probabilities, but by nothing beyond odds of 1 to 10 N.")
     })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)

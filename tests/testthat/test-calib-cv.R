@@ -57,7 +57,7 @@ test_that("the assessment calibrates each fold by the others", {
     expect_equal(table$brier_score[f], brier_score(stats::plogis(s[out]), set$y[out]), tolerance = 1e-10)
   }
   expect_output(print(fit), "out-of-fold scores of 3 folds")
-  expect_output(print(fit), "after calibration fitted to the other folds \\(cross-validated\\)")
+  expect_output(print(fit), "after \\(cross-validated: calibrator fitted to the other folds\\)")
 })
 
 test_that("more classes, matrices, functions as methods", {
@@ -100,4 +100,10 @@ test_that("bad input is named", {
   bad(predict = function(model, newdata) letters, text = "`predict`")
   fit <- calib_cv(train, score, set$data, set$y, "none", folds = 2)
   expect_error(predict(fit), "`newdata`", class = "gpcalib_error_input")
+})
+
+test_that("functions of one argument are refused before they are called", {
+  train <- function(data) stop("called")
+  expect_error(calib_cv(train, function(model, newdata) 0.5, data.frame(x = 1:20), rep(0:1, 10)), "`train` takes one argument.*function\\(data, labels\\)",
+    class = "gpcalib_error_input")
 })

@@ -137,7 +137,7 @@ test_that("the picture of the matrix frames only what exceeds two standard devia
   shown <- capture.output(print(summary(loud)))
   expect_true(any(grepl("true \"1\" scored as \"2\" (+", shown, fixed = TRUE)))
   expect_lte(max(nchar(grep("scored as|often confused", shown, value = TRUE))), 100)
-  expect_output(print(summary(quiet)), "more or less often confused than the scores say: no two classes")
+  expect_output(print(summary(quiet)), "pairs confused more or less often than the scores say: none")
 })
 
 test_that("maps carry marks at corners, bands by name, and Platt and beta have theirs", {

@@ -403,7 +403,7 @@ test_that("labels of tiny probability are finite evidence, at every stage", {
 
 test_that("an alarm in the first period is no loss of calibration, and e-values beyond a double are said by their power of ten", {
   m <- calib_monitor(rep(0.001, 400), rep(c(TRUE, FALSE), 200))
-  expect_output(print(summary(m)), "not calibrated from the start")
+  expect_output(print(summary(m)), "miscalibrated from the start")
   expect_output(print(m), "against calibration 1e[0-9]{3}")
   expect_output(print(calib_monitor(c(0, 0.4), c(TRUE, FALSE))), "against calibration Inf")
   expect_no_match(paste(capture.output(print(summary(m))), collapse = " "), "was lost|Inf ")
@@ -423,8 +423,21 @@ test_that("summary() does not speak of a loss where the forecast was never calib
   p <- runif(600)
   wrong <- rbinom(600, 1, plogis(3 * qlogis(p)))
   from_start <- calib_monitor(p, wrong, period = rep(c("a", "b"), each = 300))
-  expect_output(print(summary(from_start)), "in period \"a\": the forecast was not calibrated from the start")
+  expect_output(print(summary(from_start)), "in period \"a\": the forecast was miscalibrated from the start")
   right <- rbinom(600, 1, p)
   later <- calib_monitor(c(p, p), c(right, wrong), period = rep(c("a", "b"), each = 600))
   expect_output(print(summary(later)), "in period \"b\": calibration was lost about then")
+})
+
+test_that("an inverse temperature beyond the grid is said to be there, and plot() draws", {
+  d <- with_seed(3, {
+    z <- stats::rnorm(400, sd = 40)
+    list(p = stats::plogis(z), y = as.integer(stats::runif(400) < stats::plogis(z / 40)))
+  })
+  m <- calib_monitor(pmin(pmax(d$p, 1e-12), 1 - 1e-12), d$y, classes = 0:1)
+  expect_true(is.na(summary(m)$slope))
+  expect_output(print(summary(m)), "Inverse temperature of the run below 0.16 .*very overconfident")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_identical(plot(m), m)
 })

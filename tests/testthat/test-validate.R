@@ -287,9 +287,24 @@ test_that("how many intervals are expected to exclude the ideal by chance is not
   y <- rbinom(2000, 1, p)
   by <- rep(c("men", "women"), 1000)
   v <- calib_validate(ifelse(by == "men", p / 2, p), y, by = by)
-  expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")), "Of 6 intervals 0.3 would be expected to by chance")
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")), "By chance alone, about 0.3 of the 6 intervals would exclude it")
 })
 
 test_that("zeros have no sign", {
   expect_identical(no_minus_zero(c("-0.000", "-0.001", "0.00", "-0", "-10.000")), c("0.000", "-0.001", "0.00", "0", "-10.000"))
+})
+
+test_that("probabilities that nearly tie do not leave the curve without a covariance", {
+  near <- function(by, seed) with_seed(seed, c(rep(1e-4, 54), 0.05, 0.05, 0.6 + by * stats::runif(20), rep(0.9999, 45)))
+  events <- rep(rep(c(TRUE, FALSE), 4), c(11, 43, 0, 2, 4, 16, 24, 21))
+  for (by in c(1e-2, 1e-3, 1e-5, 1e-8)) for (seed in 1:8) {
+    got <- suppressWarnings(calib_validate(near(by, seed), events))
+    expect_lt(attr(got, "p.value"), 1e-50)
+    expect_gt(got$conf.low[got$measure == "ici"], 0.1)
+  }
+  expect_gt(min(diff(spline_knots(sort(near(1e-8, 1))))), 5e-4)
+})
+
+test_that("a limit above 0 is not printed as 0", {
+  expect_identical(say_decimals(c(0, 1e-5, -1e-5, 0.25), 3), c("0.000", "<0.001", "0.000", "0.250"))
 })

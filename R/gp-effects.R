@@ -56,7 +56,7 @@ gp_effect_blocks <- function(data, mean, center, spec) {
   few <- choice == "auto" && is.null(spec$wide_site) && effective_count(data) < classes # rows, for a matrix
   one_variance <- "matrix" %in% names(spec$hyper) && !"skew" %in% names(spec$hyper) # the one that is held, of all its entries
   none[] <- if (wide && !few && choice != "offset") c(1L, 0L, 1L, 1L, 0L) else {
-    c(1L, matrix, matrix && classes <= spec$control$softmax_classes && !isTRUE(spec$plain), several, several && !one_variance)
+    c(1L, matrix, matrix && classes <= spec$control$softmax_classes, several, several && !one_variance)
   }
   none
 }

@@ -42,18 +42,15 @@ two_ends <- function(scores, fit) {
 #' @noRd
 asks_rising <- function(spec) (spec$class_effects != "none" || spec$monotone) && !"lengthscale" %in% names(spec$hyper)
 
-#' The best fit whose map increases, unless that costs more than `falls_worth` in the bound: two classes without their shape, then lengthscales
-#' longer step by step
+#' The best fit whose map increases, unless that costs more than `falls_worth` in the bound: lengthscales are longer step by step
 #' @param fit the best of all; @param fit_with fits with another `spec`; @param rises says whether the map of a fit increases.
 #' @noRd
 rising_fit <- function(fit, fit_with, spec, rises) {
   spec$floor <- fit$floor
   passes <- fit$passes
   best <- fit
-  shaped <- isTRUE(fit$effects$count[3] > 0) && ncol(fit$effects$effect) == 2
-  spec$plain <- shaped
-  for (factor in c(if (shaped) 0, longer)) {
-    if (factor > 0) spec$least_l <- factor * fit$hyper[2]
+  for (factor in longer) {
+    spec$least_l <- factor * fit$hyper[2]
     other <- tryCatch(fit_with(spec), gpcalib_error_numeric = function(e) NULL) # the fit that there is stands
     if (is.null(other)) break
     passes <- passes + other$passes

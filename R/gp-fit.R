@@ -23,8 +23,9 @@ fit_gp <- function(data, mean, spec, floor) {
   fit <- fit_with(spec)
   if (is.null(spec$inducing) && is.null(spec$site) && gp_too_many(fit)) fit <- fewer_inducing(fit, fit_with, spec)
   rises <- function(fit) gp_increasing(fit, mean, two_ends(scores, fit))
-  if (asks_rising(spec) && !rises(fit)) fit <- rising_fit(fit, fit_with, spec, rises)
-  increasing <- if (fit$class_effects == "none") fit$increasing else rises(fit)
+  fit$rises <- if (asks_rising(spec) || fit$class_effects != "none") rises(fit)
+  if (asks_rising(spec) && !fit$rises) fit <- rising_fit(fit, fit_with, spec, rises)
+  increasing <- if (fit$class_effects == "none") fit$increasing else fit$rises
   averaged <- gp_averaged_part(fit)
   doubted <- spec$class_effects == "auto" && !"offset" %in% names(spec$hyper)
   if (!is.null(averaged) && !is.null(fit$offsets) && doubted) averaged <- average_doubted(averaged, fit$offsets)

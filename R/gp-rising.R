@@ -44,6 +44,7 @@ asks_rising <- function(spec) (spec$class_effects != "none" || spec$monotone) &&
 
 #' The best fit whose map increases, unless that costs more than `falls_worth` in the bound: lengthscales are longer step by step
 #' @param fit the best of all; @param fit_with fits with another `spec`; @param rises says whether the map of a fit increases.
+#' @return a fit, whose field `rises` says whether its map increases.
 #' @noRd
 rising_fit <- function(fit, fit_with, spec, rises) {
   spec$floor <- fit$floor
@@ -57,6 +58,7 @@ rising_fit <- function(fit, fit_with, spec, rises) {
     if (other$elbo < fit$elbo - falls_worth) break
     if (rises(other)) {
       best <- other
+      best$rises <- TRUE
       break
     }
   }

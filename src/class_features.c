@@ -111,8 +111,9 @@ void gpc_features_row(const gpc_features *features, double *z, double *work, dou
   else if (features->count[GPC_MATRIX]) {
     double *to = x + features->first[GPC_MATRIX];
     contrast(k, z, to);
+    const double scale = 1.0 / features->rms;
     for (size_t j = 0; j + 1 < k; j++)
-      to[j] /= features->rms;
+      to[j] *= scale;
   }
   if (features->count[GPC_SOFTMAX] && k == 2)
     shapes(features->slope * (z[1] - z[0]), x + features->first[GPC_SOFTMAX]);
@@ -122,4 +123,12 @@ void gpc_features_row(const gpc_features *features, double *z, double *work, dou
   }
   if (features->count[GPC_POWER])
     x[features->first[GPC_POWER]] = -log_sum(k, features->slope, z);
+}
+
+GPC_FUSED void gpc_features_pack(size_t r, const double *restrict x,
+                                 double *restrict to) {
+  for (size_t i = 0; i < r; to += ++i)
+#pragma omp simd
+    for (size_t j = 0; j <= i; j++)
+      to[j] = x[i] * x[j];
 }

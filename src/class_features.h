@@ -53,6 +53,9 @@ gpc_features gpc_features_make(size_t k, const int wanted[GPC_BLOCKS], double rm
 /* x [r] of a row with centred scores z [k], which are overwritten. work [k]. */
 void gpc_features_row(const gpc_features *features, double *z, double *work, double *x);
 
+/* to [r (r + 1) / 2] := x_i x_j, j <= i, row by row. */
+void gpc_features_pack(size_t r, const double *x, double *to);
+
 /* The block whose variance parameter j of k r has: feature i of class k is at k r + i. */
 gpc_block gpc_features_block(const gpc_features *features, size_t j);
 

@@ -24,6 +24,47 @@ static double likely(const gpc_effects_fitting *f, const gpc_effects_result *res
   return 1.0 / (1.0 + exp(result->none - result->elbo) / EFFECTS_ODDS);
 }
 
+/* `to` := the optimum, moved to where the posterior N((m, slope, e), cov) has it once the
+ * prior variances of the effects are `likely` < 1 times as large: the first pass of the
+ * average then finds its mode near. By Woodbury's formula, with the inverse of what the
+ * precisions grow by beside the effects' covariance. */
+static void shrink(const gpc_effects_fitting *f, double likely,
+                   const gpc_effects_result *result, gpc_joint_point *to) {
+  const gpc_joint *joint = &f->joint;
+  const size_t e = joint->e, m = joint->m, before = m + result->slopes, size = before + e;
+  double *a = gpc_get_doubles(joint->memory, e * e), *v = gpc_get_doubles(joint->memory, e);
+  size_t *at = gpc_get_sizes(joint->memory, e), n = 0;
+  gpc_joint_mode_get(joint, to);
+  gpc_joint_point_copy(joint, &f->here, to);
+  for (size_t j = 0; j < e; j++)
+    if (joint->tau_free[gpc_features_block(&joint->features, j)])
+      at[n++] = j;
+  for (size_t j = 0; j < n; j++) {
+    const double *column = result->cov + before + size * (before + at[j]);
+    const double tau = f->here.tau[gpc_features_block(&joint->features, at[j])];
+    for (size_t i = 0; i < n; i++)
+      a[i + n * j] = column[at[i]];
+    a[j + n * j] += likely / (1.0 - likely) * tau * tau;
+    v[j] = f->here.effect[at[j]];
+  }
+  if (gpc_chol_large(n, a) == GPC_OK) { /* otherwise it is the optimum to begin from */
+    gpc_chol_solve(n, a, v);
+    for (size_t j = 0; j < n; j++) {
+      const double *column = result->cov + size * (before + at[j]);
+      for (size_t i = 0; i < m; i++)
+        to->at.q_mean[i] -= column[i] * v[j];
+      if (result->slopes)
+        to->at.slope -= column[m] * v[j];
+      for (size_t i = 0; i < e; i++)
+        to->effect[i] -= column[before + i] * v[j];
+    }
+  }
+  if (result->slopes)
+    to->at.slope = fmin(fmax(to->at.slope, joint->slope_low), joint->slope_high);
+  gpc_give(joint->memory, a);
+  gpc_give(joint->memory, v);
+}
+
 /* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
 static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
   const gpc_effects_settings *s = f->settings;
@@ -44,9 +85,16 @@ static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
                                              : s->l_low / GPC_EFFECTS_FEWEST_PER_L);
   if (!fine.nodes || fine.nodes->g < f->joint.nodes->g)
     fine.nodes = f->joint.nodes;
+  gpc_joint_point from = f->here;
+  if (how.likely < 1.0)
+    shrink(f, how.likely, result, &from);
   result->averaged =
-      gpc_joint_average(&fine, &how, &f->here, f->pass.pi, &result->passes_average,
+      gpc_joint_average(&fine, &how, &from, f->pass.pi, &result->passes_average,
                         &result->mixture) == GPC_OK;
+  if (how.likely < 1.0) {
+    gpc_params_give(f->joint.memory, &from.at);
+    gpc_give(f->joint.memory, from.effect);
+  }
 }
 
 /* Joint covariance of (m, slope, e) at the optimum, with a prior for the slope as wide as

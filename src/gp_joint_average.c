@@ -12,6 +12,7 @@
 #define MOST_PASSES 8 /* of Newton's method at a point; after them a step may ... */
 #define MOST_GAIN 0.5 /* ... promise so many nats */
 #define NEAR 0.5 /* nats: below this a pass changed the evidence by .13 at the most */
+#define AT_ONCE 0.1 /* nats: and below this a step leads to the mode itself */
 
 #define FEW_EFFECTS 40 /* with more, their own spread shows how large they are */
 #define TAU_SD 1.0     /* of the logarithm of the factor */
@@ -93,6 +94,23 @@ static void remember(looking *t, int back) {
         before[j] = now[part][j];
 }
 
+/* Is the quadratic of the pass in slot i as good as a pass at t->point, which was solved
+ * for by it, but for so many nats? With d the change of the process on a node, the terms after the second are
+ * those of a softmax whose probability grows by exp(d). */
+static int near(const looking *t, int i, double nats) {
+  const size_t g = t->joint->nodes->g, e = t->joint->e;
+  const double *d = t->room.d, *v = t->pass[i].spread;
+  double off = fabs(gpc_dot(e, d + g, t->room.hd + g)), total = 0.0;
+  for (size_t j = 0; j < g; j++)
+    total += v[j];
+  const double mean = gpc_dot(g, v, d) / total;
+  for (size_t j = 0; j < g && off < nats; j++) {
+    const double x = fabs(d[j] - mean);
+    off += fabs(v[j]) * (x < 1e-2 ? x * x * x / 6.0 : expm1(x) - x - 0.5 * x * x);
+  }
+  return off < nats;
+}
+
 /* Newton's method for the mode at the hyperparameters of t->point, in slot i. Steps after
  * which the density is lower are halved. */
 static gpc_status climb(looking *t, int i, double *evidence) {
@@ -107,30 +125,13 @@ static gpc_status climb(looking *t, int i, double *evidence) {
     remember(t, 0);
     if (status == GPC_OK)
       status = solve(t, i, evidence);
-    if (status != GPC_OK || t->room.gain < ENOUGH)
+    if (status != GPC_OK || t->room.gain < ENOUGH || near(t, i, AT_ONCE))
       return status;
     if (pass + 1 == MOST_PASSES) {
       *evidence += fmin(0.0, MOST_GAIN - t->room.gain);
       return GPC_OK;
     }
   }
-}
-
-/* Is the quadratic of the pass in slot i as good as a pass at t->point, which was solved
- * for by it? With d the change of the process on a node, the terms after the second are
- * those of a softmax whose probability grows by exp(d). */
-static int near(const looking *t, int i) {
-  const size_t g = t->joint->nodes->g, e = t->joint->e;
-  const double *d = t->room.d, *v = t->pass[i].spread;
-  double off = fabs(gpc_dot(e, d + g, t->room.hd + g)), total = 0.0;
-  for (size_t j = 0; j < g; j++)
-    total += v[j];
-  const double mean = gpc_dot(g, v, d) / total;
-  for (size_t j = 0; j < g && off < NEAR; j++) {
-    const double x = fabs(d[j] - mean);
-    off += fabs(v[j]) * (x < 1e-2 ? x * x * x / 6.0 : expm1(x) - x - 0.5 * x * x);
-  }
-  return off < NEAR;
 }
 
 static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double least,
@@ -142,7 +143,7 @@ static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double lea
   t->point.at.hyper = hyper;
   t->work = out->cov;
   gpc_status status = solve(t, from, &evidence);
-  if (status == GPC_OK && to >= 0 && evidence + t->log_sd >= least && !near(t, from)) {
+  if (status == GPC_OK && to >= 0 && evidence + t->log_sd >= least && !near(t, from, NEAR)) {
     *passed = 1;
     from = to;
     status = climb(t, to, &evidence);

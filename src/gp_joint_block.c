@@ -127,12 +127,10 @@ static void read_rows(const gpc_joint *joint, size_t first, size_t rows,
   for (size_t i = 0; i < rows; i++) {
     for (size_t j = 0; j < k; j++)
       t->z[j] = gpc_gp_score(data, first + i, j);
-    double *x = t->x + r * i, *to = t->packed + triangle(r) * i;
+    double *x = t->x + r * i;
     gpc_features_row(&joint->features, t->z, t->work, x);
     memcpy(t->wide + gpc_joint_long(r) * i, x, r * sizeof(double));
-    for (size_t a = 0; a < r; a++)
-      for (size_t b = 0; b <= a; b++)
-        *to++ = x[a] * x[b];
+    gpc_features_pack(r, x, t->packed + triangle(r) * i);
   }
   gpc_gemm_large(1, 0, k, rows, r, 1.0, t->effect, t->x, 0.0, t->phi);
   for (size_t j = 0; j < k; j++) {
@@ -163,15 +161,16 @@ GPC_FUSED static void add_level(const gpc_joint *joint, size_t rows,
   const size_t g = joint->nodes->g, long_r = gpc_joint_long(joint->features.r);
   for (size_t j = 0; j < joint->data->k; j++)
     for (size_t i = 0; i < rows; i++) {
-      const double share = t->share[j * ROWS + i], *x = t->wide + long_r * i;
+      const double share = t->share[j * ROWS + i];
+      const double *restrict x = t->wide + long_r * i;
       const double *wts = t->wts + j * STENCIL * ROWS + i;
-      double *to = t->level + long_r * ((size_t)t->first[j * ROWS + i] + g * j);
+      double *restrict to = t->level + long_r * ((size_t)t->first[j * ROWS + i] + g * j);
       for (size_t q = 0; q < STENCIL && share > 0.0; q++, to += long_r) {
         const double weight = share * wts[q * ROWS];
         for (size_t f = 0; f < long_r; f += EIGHT)
 #pragma omp simd
-          for (size_t v = f; v < f + EIGHT; v++)
-            to[v] += weight * x[v];
+          for (size_t v = 0; v < EIGHT; v++)
+            to[f + v] += weight * x[f + v];
       }
     }
 }
@@ -194,7 +193,7 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
           joint, t, i, (size_t)data->label[first + i] - 1, effects);
     total += triangle((size_t)t->count[i]);
   }
-  const int dense = (double)total > DENSE * (double)(rows * pairs);
+  const int dense = k > 2 && (double)total > DENSE * (double)(rows * pairs);
   if (effects && dense) {
     gpc_gemm_large(1, 0, pairs, rows, packed, 1.0, t->pairs, t->packed, 0.0, t->cee);
     gpc_gemm_large(0, 0, m * k, rows, r, 1.0, t->cross, t->x, 0.0, t->smx);
@@ -232,6 +231,8 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
     gpc_joint_row_gradients(joint, t, i, count, label, w, pass);
     if (dense)
       gpc_joint_row_prepare(joint, t, i, count, w);
+    else if (k == 2)
+      gpc_joint_row_two(joint, t, i, w);
     else
       gpc_joint_row_pairs(joint, t, i, count, w, pass);
   }
@@ -244,12 +245,26 @@ void gpc_joint_block_add(const gpc_joint *joint, const gpc_joint_point *point,
   gpc_gemm_large(0, 1, g, e, rows, -1.0, t->p, t->y, 1.0, pass->hce);
 }
 
+/* Of two classes what was summed up of the first: the second's is its negative. */
+static void mirror(const gpc_joint *joint, const gpc_joint_block *t) {
+  const size_t packed = triangle(joint->features.r);
+  const size_t half = gpc_joint_long(joint->features.r) * joint->nodes->g;
+  for (size_t i = 0; i < packed; i++) {
+    t->hpacked[packed + i] = -t->hpacked[i];
+    t->hpacked[2 * packed + i] = t->hpacked[i];
+  }
+  for (size_t i = 0; i < half; i++)
+    t->level[half + i] = -t->level[i];
+}
+
 void gpc_joint_block_end(const gpc_joint *joint, const gpc_joint_block *t,
                          gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r, e = joint->e;
   const size_t g = joint->nodes->g, long_r = gpc_joint_long(r);
   const double *from = t->hpacked;
   const gpc_features *f = &joint->features;
+  if (k == 2)
+    mirror(joint, t);
   for (size_t a = 0; a < k; a++)
     for (size_t b = 0; b <= a; b++) {
       double *block = pass->hee + a * r + e * b * r;

@@ -41,14 +41,6 @@ void gpc_joint_reader_form(const gpc_joint_reader *t, size_t form, const double 
           i == j ? b[i + size * i] : b[i + size * j] + b[j + size * i];
 }
 
-/* packed(x x') */
-GPC_FUSED static void pack(size_t r, const double *x, double *to) {
-  for (size_t i = 0; i < r; to += ++i)
-#pragma omp simd
-    for (size_t j = 0; j <= i; j++)
-      to[j] = x[i] * x[j];
-}
-
 void gpc_joint_reader_block(gpc_joint_reader *t, size_t first, size_t rows) {
   const size_t k = t->k, r = t->r, packed = triangle(r);
   for (size_t j = 0; j < k; j++)
@@ -58,7 +50,7 @@ void gpc_joint_reader_block(gpc_joint_reader *t, size_t first, size_t rows) {
     memcpy(t->work, t->scores + t->step * i, k * sizeof(double));
     gpc_features_row(&t->fit->features, t->work, t->work + k, t->x + r * i);
     if (t->square.results)
-      pack(r, t->x + r * i, t->packed + packed * i);
+      gpc_features_pack(r, t->x + r * i, t->packed + packed * i);
   }
   gpc_row_products(&t->linear, rows, t->x, t->line);
   gpc_row_products(&t->square, rows, t->packed, t->forms);

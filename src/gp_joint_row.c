@@ -205,19 +205,62 @@ GPC_FUSED void gpc_joint_row_gradients(const gpc_joint *joint, const gpc_joint_b
                                        gpc_joint_pass *pass) {
   const size_t k = joint->data->k, r = joint->features.r;
   const int *active = t->active + k * i;
-  const double *x = t->x + r * i;
+  const double *restrict x = t->x + r * i;
   for (size_t a = 0; a < count; a++) {
     const size_t j = (size_t)active[a], first = (size_t)t->first[j * ROWS + i];
     const double pi = t->pi[a], rest = w * ((j == label ? 1.0 : 0.0) - pi);
-    const double spread = w * pi * (1.0 - pi), *w12 = t->w12 + STENCIL * a;
-    double *ge = pass->ge + j * r;
+    const double spread = w * pi * (1.0 - pi), *restrict w12 = t->w12 + STENCIL * a;
+    double *restrict ge = pass->ge + j * r, *restrict gc = pass->gc + first,
+                     *restrict v = pass->spread + first;
+#pragma omp simd
     for (size_t q = 0; q < STENCIL; q++) {
-      pass->gc[first + q] += rest * w12[q];
-      pass->spread[first + q] += spread * w12[q];
+      gc[q] += rest * w12[q];
+      v[q] += spread * w12[q];
     }
+#pragma omp simd
     for (size_t f = 0; f < r; f++)
       ge[f] += rest * x[f];
   }
+}
+
+/* to [12 x 12, columns g apart] += by a b'. */
+GPC_PART void add_square(size_t g, double by, const double *restrict a,
+                         const double *restrict b, double *restrict to) {
+  for (size_t q = 0; q < STENCIL; q++, to += g) {
+    const double weight = by * b[q];
+#pragma omp simd
+    for (size_t p = 0; p < STENCIL; p++)
+      to[p] += weight * a[p];
+  }
+}
+
+/* to [long_r x 12] += by x a'. */
+GPC_PART void add_columns(size_t long_r, double by, const double *restrict x,
+                          const double *a, double *restrict to) {
+  for (size_t q = 0; q < STENCIL; q++, to += long_r) {
+    const double weight = by * a[q];
+    for (size_t f = 0; f < long_r; f += 8)
+#pragma omp simd
+      for (size_t v = 0; v < 8; v++)
+        to[f + v] += weight * x[f + v];
+  }
+}
+
+GPC_FUSED void gpc_joint_row_two(const gpc_joint *joint, const gpc_joint_block *t,
+                                 size_t i, double w) {
+  const size_t g = joint->nodes->g, r = joint->features.r, packed = triangle(r);
+  const size_t here = (size_t)t->first[i], there = (size_t)t->first[ROWS + i];
+  const size_t long_r = gpc_joint_long(r);
+  const double *a = t->w12, *b = t->w12 + STENCIL, *x = t->wide + long_r * i;
+  const double both = w * t->pi[0] * t->pi[1], *xx = t->packed + packed * i;
+  add_square(g, 0.5 * w * t->pi[0] * t->pi[0], a, a, t->half + here * (g + 1));
+  add_square(g, 0.5 * w * t->pi[1] * t->pi[1], b, b, t->half + there * (g + 1));
+  add_square(g, both, a, b, t->half + here + g * there);
+  add_columns(long_r, both, x, a, t->level + long_r * here);
+  add_columns(long_r, -both, x, b, t->level + long_r * there);
+#pragma omp simd
+  for (size_t p = 0; p < packed; p++)
+    t->hpacked[p] += both * xx[p];
 }
 
 GPC_FUSED void gpc_joint_row_pairs(const gpc_joint *joint, const gpc_joint_block *t,

@@ -29,6 +29,11 @@ double gpc_joint_row_tilt(const gpc_joint *joint, const gpc_joint_block *t, size
 void gpc_joint_row_gradients(const gpc_joint *joint, const gpc_joint_block *t, size_t i,
                              size_t count, size_t label, double w, gpc_joint_pass *pass);
 
+/* Curvature of a row of two classes, both active: with p = pi_1 t_1 + pi_2 t_2 all but p p' is
+ * w pi_1 pi_2 times (t_1 - t_2) or x of the first class, which alone is summed up. */
+void gpc_joint_row_two(const gpc_joint *joint, const gpc_joint_block *t, size_t i,
+                       double w);
+
 /* Curvature by pairs of active classes; and the same prepared for products of all rows of
  * the block. */
 void gpc_joint_row_pairs(const gpc_joint *joint, const gpc_joint_block *t, size_t i,

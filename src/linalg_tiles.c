@@ -263,13 +263,13 @@ static void add_tile(const tiles *t, size_t tall, size_t m, double alpha, const 
 }
 
 /* Vectors that lie side by side already. */
-GPC_FUSED static void copy_columns(size_t side, size_t depth, const double *from,
-                                   size_t along, double *to, size_t tall) {
-  for (size_t p = 0; p < depth; p++)
+GPC_FUSED static void copy_columns(size_t side, size_t depth, const double *restrict from,
+                                   size_t along, double *restrict to, size_t tall) {
+  for (size_t p = 0; p < depth; p++, from += along, to += tall)
     for (size_t i = 0; i < side; i += NARROW)
 #pragma omp simd
-      for (size_t q = i; q < i + NARROW; q++)
-        to[q + tall * p] = from[q + along * p];
+      for (size_t q = 0; q < NARROW; q++)
+        to[i + q] = from[i + q];
 }
 
 /* to [tall x depth] := `count` vectors of length depth, element p of vector i at

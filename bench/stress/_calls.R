@@ -37,6 +37,22 @@ all_calls <- function(n = 40, threads = 1) {
   c(calls, list(
     none = function() predict(calib_none(d$z, d$y), new),
     "gp wide" = function() predict(calib_gp(wide$z, wide$y, threads = threads), wide$z[1:5, ]),
+    "gp wide matrix" = function() { # features of many classes, fitted after the process
+      many <- small_data(120, 40, 4)
+      fit <- suppressWarnings(calib_gp(many$z, many$y, class_effects = "matrix", threads = threads))
+      at <- many$z[1:5, ]
+      set.seed(1)
+      list(predict(fit, at), predict(fit, at, type = "draws", n_draws = 10), predict(fit, at, type = "interval", n_draws = 20),
+        predict(fit, at, type = "latent"))
+    },
+    "gp effects, single precision" = function() { # so many that their covariance takes four bytes a number
+      seven <- small_data(200, 7, 6)
+      predict(suppressWarnings(calib_gp(seven$z, seven$y, class_effects = "matrix", threads = threads)), seven$z[1:5, ])
+    },
+    "gp rows merged" = function() {
+      rows <- small_data(200)
+      predict(calib_gp(rows$z, rows$y, control = gp_control(buffer = 50)), new)
+    },
     "gp bent" = function() { # a map that is no line: the optimiser has a way to go
       bent <- small_data(600, 4, 11)
       bent$z <- sign(bent$z) * abs(bent$z)^1.8

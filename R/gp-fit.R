@@ -117,6 +117,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     effects = blocks,
     effect_variance = c(held("offset"), held("matrix"), held("softmax"), held("power"), held("skew")),
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
+    odds = if (spec$class_effects == "auto") effects_odds else 0,
     many = gp_many(spec, length(data$classes)),
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
     least_wide = if (spec$class_effects == "auto" && !isTRUE(spec$wide_site$kept)) wide_worthless else c(-Inf, -Inf),

@@ -11,17 +11,13 @@
 #define MOST_AVERAGED                                                                    \
   200 /* effects: with more, their covariance is not to be kept twice */
 
-#define EFFECTS_ODDS                                                                     \
-  (1.0 /                                                                                 \
-   3.0) /* of effects to none, before the rows are seen: chosen on simulated truths \
-               * (bench/validity/intervals.R) */
-
 /* How likely effects are that could have been left out: eq. (45a). (Of two classes an
  * offset is no more than Platt's, and not doubted.) */
 static double likely(const gpc_effects_fitting *f, const gpc_effects_result *result) {
-  if (f->settings->worthless == -INFINITY || f->joint.data->k == 2)
+  const double odds = f->settings->odds;
+  if (odds == 0.0 || f->joint.data->k == 2)
     return 1.0;
-  return 1.0 / (1.0 + exp(result->none - result->elbo) / EFFECTS_ODDS);
+  return 1.0 / (1.0 + exp(result->none - result->elbo) / odds);
 }
 
 /* `to` := the optimum, moved to where the posterior N((m, slope, e), cov) has it once the

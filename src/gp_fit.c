@@ -275,6 +275,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                               .integrate = s->integrate,
                               .width = gpc_fitting_width(f),
                               .worthless = s->worthless,
+                              .odds = s->odds,
                               .site = s->effect_site,
                               .freeze = s->freeze,
                               .tol = fmax(1e-2, s->tol),

@@ -35,7 +35,7 @@ typedef struct {
   size_t bins;                        /* of the histograms of scores */
   int effects[GPC_BLOCKS];            /* which effects of the classes to add */
   double effect_variance[GPC_BLOCKS]; /* held; NAN: estimated */
-  double worthless;                   /* gp_effects.h */
+  double worthless, odds;             /* gp_effects.h */
   int many;                       /* effects of many classes: gp_offsets.h, gp_wide.h */
   double least_score;             /* gp_offsets.h */
   double least_wide[2];           /* gp_wide.h: score and worth of the matrix */

@@ -69,6 +69,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
     s.effect_variance[b] = held[b];
   }
   s.worthless = number(list, "worthless");
+  s.odds = number(list, "odds");
   s.many = flag(list, "many");
   s.least_score = number(list, "least_score");
   memcpy(s.least_wide, r_doubles(r_element(list, "least_wide"), "least_wide", 2),

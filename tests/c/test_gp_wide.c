@@ -254,6 +254,7 @@ static void test_fit(const gpc_memory *memory) {
                         .effects = {1, 0, 1, 1},
                         .effect_variance = {NAN, NAN, NAN, NAN},
                         .worthless = -1.0,
+                        .odds = 1.0 / 3.0,
                         .many = 1,
                         .least_score = -INFINITY,
                         .least_wide = {-INFINITY, -INFINITY},

@@ -166,6 +166,7 @@ static gpc_fit_settings take_settings(bytes *b, size_t k, gpc_mean mean, double 
                         .max_passes = 12,
                         .bins = 8,
                         .worthless = take(b) % 2 ? -1.0 : -INFINITY,
+                        .odds = take(b) % 2 ? 1.0 / 3.0 : 0.0,
                         .least_score = take(b) % 2 ? 0.5 : -INFINITY};
   floors[0] = mean == GPC_MEAN_LOG ? 1e-6 : -INFINITY;
   if (mean == GPC_MEAN_LOG && take(b) % 2) {

@@ -73,7 +73,7 @@
 #'
 #' DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
 #' correlated receiver operating characteristic curves. *Biometrics* 44, 837-845.
-#' @seealso [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes, and for why its intervals differ a little.
+#' @seealso [net_benefit()] for decision curves, [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes, and for why its intervals differ a little.
 #' @examples
 #' set.seed(1)
 #' valid <- calib_validate(rain_nyc$prob, rain_nyc$rain)

@@ -221,4 +221,4 @@ hostile_wrong_fit <- function(fit) {
   if (!is.null(wrong)) paste("a fit that predicts", wrong)
 }
 
-hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy", "calib_monitor")
+hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy", "net_benefit", "calib_monitor")

@@ -55,8 +55,8 @@
 #' adjusted for the number of classes or groups by Holm's method; unadjusted p-values are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
 #'
-#' @inheritParams calib_metrics
 #' @inheritParams ece
+#' @inheritParams calib_metrics
 #' @param event The class that is the event. `NULL`: the second of two classes; with more, each class
 #'   against the rest.
 #' @param conf_level Level of the intervals; `NULL` for none.

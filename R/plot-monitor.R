@@ -3,13 +3,14 @@
 #' Draws the evidence against calibration, the scores of each period, or a reliability diagram for each group of periods.
 #'
 #' @param object A monitor made by [calib_monitor()].
-#' @param type `"evidence"`: the e-value after every batch, with the line at which the alarm is raised;
+#' @param what `"evidence"`: the e-value after every batch, with the line at which the alarm is raised;
 #'   `"scores"`: log loss, Brier score, accuracy with mean confidence, and inverse temperature by period; `"reliability"`:
 #'   observed against forecast frequencies in ten bins, by period. Bars are 95 % intervals, where the sums that a monitor keeps allow them: Wilson's
 #'   for accuracy and frequencies, that of the likelihood ratio for the inverse temperature; none for the log loss and the Brier score. Rows are taken as independent, and the sum of the weights as their number.
 #' @param periods For `"reliability"`: into how many groups of successive periods to divide.
 #' @param base_size Size of the text.
 #' @param ... Must be empty.
+#' @param type Another name of `what`.
 #' @return A ggplot.
 #' @examples
 #' rain <- rain_nyc[order(rain_nyc$time), ]
@@ -17,16 +18,17 @@
 #' autoplot(m)
 #' autoplot(m, "reliability")
 #' @export
-autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "reliability"), periods = 4,
-                                   base_size = 9, ...) {
+autoplot.calib_monitor <- function(object, what = c("evidence", "scores", "reliability"), periods = 4,
+                                   base_size = 9, ..., type = what) {
   check_dots_empty(...)
   object <- check_monitor(object)
-  if (identical(type, "score")) type <- "scores"
-  type <- check_choice(type, c("evidence", "scores", "reliability"), "type")
+  what <- type
+  if (identical(what, "score")) what <- "scores"
+  what <- check_choice(what, c("evidence", "scores", "reliability"), "what")
   periods <- check_count(periods, "periods", 1, 100)
   base_size <- check_number(base_size, "base_size", 1, 100)
   if (!nrow(object$path)) stop_input("object", "has seen nothing yet", "Feed it with update().")
-  plot <- switch(type, evidence = plot_evidence(object, base_size), scores = plot_monitor_scores(object, base_size),
+  plot <- switch(what, evidence = plot_evidence(object, base_size), scores = plot_monitor_scores(object, base_size),
     reliability = plot_monitor_reliability(object, periods, base_size))
   plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom")
 }

@@ -155,13 +155,13 @@ benefit_interval <- function(worth, some, t, weights, groups, level) {
 #' @export
 print.net_benefit <- function(x, digits = 3, ...) {
   whole <- c("forecast", "threshold", "net_benefit", "conf.low", "conf.high", "gain.low")
-  if (is.null(attr(x, "n")) || !all(whole %in% names(x)) || !nrow(x)) {
-    print(as.data.frame(x), ...)
+  table <- as.data.frame(x)
+  parts <- if (is.null(table[["by"]])) list(table) else split(table, table$by)
+  if (is.null(attr(x, "n")) || !all(whole %in% names(x)) || !all(vapply(parts, is_complete, NA))) {
+    print(table, ...)
     return(invisible(x))
   }
-  table <- as.data.frame(x)
   level <- attr(x, "conf_level")
-  parts <- if (is.null(table[["by"]])) list(table) else split(table, table$by)
   cat("Net benefit of acting on the probability of \"", attr(x, "event"), "\"", if (!is.null(level)) paste0(", ", say_level(level), " intervals"), "\n", sep = "")
   for (i in seq_along(parts)) {
     n <- attr(x, "n")[[i]]
@@ -173,6 +173,13 @@ print.net_benefit <- function(x, digits = 3, ...) {
   }
   cat("Treating none has net benefit 0. All thresholds: as.data.frame(); the curves: autoplot()\n")
   invisible(x)
+}
+
+#' Does the table still have every forecast at every threshold? Some rows of it may have been chosen.
+#' @noRd
+is_complete <- function(part) {
+  places <- table(factor(part$threshold), part$forecast)
+  length(places) > 0 && all(places == 1)
 }
 
 #' A column for each forecast, at about nine thresholds at most

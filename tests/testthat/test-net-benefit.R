@@ -118,6 +118,10 @@ test_that("it prints what it found", {
   expect_silent(utils::capture.output(print(found[1:3, 1:2]), print(net_benefit(p, y, conf_level = NULL))))
   expect_false(any(grepl("clearly", utils::capture.output(print(net_benefit(p, y, conf_level = NULL))))))
   expect_identical(class(tidy(found)), "data.frame")
+  # some of its rows are a plain table
+  expect_output(print(found[1:3, ]), "forecast threshold")
+  expect_output(print(found[0, ]), "0 rows")
+  expect_output(print(found[found$threshold == 0.5, ]), "0.5 +0\\.[0-9]+ \\(")
   expect_equal(say_stretches(1:6 / 10, c(TRUE, TRUE, FALSE, TRUE, FALSE, TRUE)), "0.1 to 0.2, 0.4 and 0.6")
 })
 

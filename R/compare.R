@@ -135,7 +135,7 @@ check_forecasts <- function(forecasts, labels, weights, arg = "forecasts") {
   if (is.null(names(forecasts))) names(forecasts) <- "forecast"
   checked <- lapply(names(forecasts), function(name) {
     tryCatch(check_forecast(forecasts[[name]], labels, weights), gpcalib_error_input = function(e) {
-      text <- sub("`probs`", paste0("`", arg, if (!single) paste0("$", name), "`"), conditionMessage(e), fixed = TRUE)
+      text <- sub("`probs`", paste0("`", arg, if (!single) paste0("$", name), "`"), conditionMessage(e), fixed = TRUE, useBytes = TRUE) # names may be no valid text
       stop(errorCondition(text, class = class(e)[seq_len(2)], call = NULL))
     })
   })

@@ -3,8 +3,9 @@
 #' Net benefit and decision curves
 #'
 #' The net benefit of treating those whose risk of an event reaches a threshold, compared with treating all and treating none: the
-#' decision curve of Vickers and Elkin (2006). The threshold \eqn{t} is the risk above which treatment is worthwhile. It says how
-#' harmful an unnecessary treatment is beside a missed event: whoever treats at 10 % accepts nine unnecessary treatments for one event that is treated.
+#' decision curve of Vickers and Elkin (2006). The threshold \eqn{t} is the risk from which on treatment is worthwhile. It states how
+#' harmful an unnecessary treatment is compared with a missed event: to treat from 10 % on is to accept nine unnecessary treatments for each event that is treated.
+#' "Treat" stands for any action that is taken because of the risk.
 #'
 #' With N rows, of which \eqn{\mathrm{TP}(t)}{TP(t)} have the event and a risk of at least \eqn{t}, and \eqn{\mathrm{FP}(t)}{FP(t)} no event and a risk of at
 #' least \eqn{t},
@@ -15,7 +16,7 @@
 #'
 #' A model is useful at a threshold if its net benefit exceeds that of treating all **and** that of treating none. `gain` is its net
 #' benefit less the larger of the two. Choose beforehand the range of thresholds at which people would reasonably decide, and look
-#' at the curve there: a threshold is not to be chosen where the curve is highest. Miscalibration lowers the net benefit, so that a model can be worse
+#' at the curve there. Do not choose a threshold because the curve is high there. Miscalibration lowers the net benefit, so that a model can be worse
 #' than treating none or all (Van Calster and Vickers, 2015); calibration can mend that.
 #'
 #' The net benefit at a threshold is a mean over rows, so that its interval is Student's, with the standard error of a mean (with `groups`, of sums within
@@ -171,7 +172,7 @@ print.net_benefit <- function(x, digits = 3, ...) {
     print(shown_benefit(parts[[i]], digits, level), row.names = FALSE, right = TRUE)
     if (!is.null(level)) cat(paste0(strwrap(say_gains(parts[[i]], level), 80), collapse = "\n"), "\n", sep = "")
   }
-  cat("Treating none has net benefit 0. All thresholds: as.data.frame(); the curves: autoplot()\n")
+  cat("Treating none: 0 at every threshold. All numbers: as.data.frame(); curves: autoplot()\n")
   invisible(x)
 }
 
@@ -265,7 +266,7 @@ draw_benefit <- function(table, models, band, event, level, base_size) {
   names <- c(models, intersect(names(strategies), levels(table$forecast)))
   short <- stats::setNames(legend_names(names, base_size), names)
   colours <- stats::setNames(c(pick(ink, length(models), shift = FALSE), rep("grey45", length(names) - length(models))), names)
-  stroke <- stats::setNames(c(pick(strokes, length(models)), c("treat all" = "42", "treat none" = "solid")[names[-seq_along(models)]]), names)
+  stroke <- stats::setNames(c(pick(strokes, length(models)), c("treat all" = "42", "treat none" = "solid")[setdiff(names, models)]), names)
   # What lies below treating none matters only as such: the axis ends a little below 0.
   top <- max(table$net_benefit, if (band) own$conf.high, na.rm = TRUE)
   if (top <= 0) top <- 0.01

@@ -137,4 +137,8 @@ test_that("the picture has bands, and says what it leaves out", {
   expect_gte(ends[2], max(found$conf.high[found$forecast %in% c("model", "other")], na.rm = TRUE))
   expect_lt(ends[1], 0)
   expect_s3_class(autoplot(net_benefit(risk, sick, by = rep(1:2, 5)), base_size = 7), "ggplot")
+  for (some in list("model", c("treat all", "treat none"))) {
+    part <- autoplot(found[found$forecast %in% some, ])
+    expect_setequal(unique(ggplot2::layer_data(part, length(part$layers))$colour), if ("model" %in% some) ink[1] else "grey45")
+  }
 })

@@ -16,20 +16,26 @@
 #'
 #' A model is useful at a threshold if its net benefit exceeds that of treating all **and** that of treating none. `gain` is its net
 #' benefit less the larger of the two. Choose beforehand the range of thresholds at which people would reasonably decide, and look
-#' at the curve there. Do not choose a threshold because the curve is high there. Miscalibration lowers the net benefit, so that a model can be worse
-#' than treating none or all (Van Calster and Vickers, 2015); calibration can mend that.
+#' at the curve there. Do not choose a threshold because the curve is high there. Miscalibration lowers the net benefit, and a miscalibrated model can be worse
+#' than treating all or none (Van Calster and Vickers, 2015).
 #'
-#' The net benefit at a threshold is a mean over rows, so that its interval is Student's, with the standard error of a mean (with `groups`, of sums within
-#' groups). The standard error is at least \eqn{\sqrt{m\, t / (1 - t)} / N}{sqrt(m t / (1 - t)) / N}, where m rows are treated: its value if their risk were just
-#' \eqn{t}. Otherwise a few treated people who all have the event would leave no uncertainty. Where no row is treated there is no interval. The limits of `gain` are the smaller ones of two paired intervals, those of the differences from treating all and from treating none: a lower limit above 0 is evidence that the
-#' model is better than both. Intervals hold at each threshold by itself, not for all at once, and take a calibrator and the model as known.
+#' # Intervals
+#' The net benefit at a threshold is a mean over rows. Its interval is Student's, with the standard error of a mean; with `groups`, that of sums within
+#' groups. If m rows are treated, the standard error is taken as at least \eqn{\sqrt{m\, t / (1 - t)} / N}{sqrt(m t / (1 - t)) / N}, its value if their risk were exactly
+#' \eqn{t}: otherwise a few treated people who all have the event would leave no uncertainty. If no row is treated, there is no interval.
 #'
+#' `gain.low` and `gain.high` come from two paired intervals, of the difference from treating all and of the difference from treating none: the smaller of the two lower limits and the smaller of the
+#' two upper ones. If `gain.low` is above 0, the model is better than both, at the level of the interval.
+#'
+#' An interval holds for its threshold, not for all thresholds at once. It takes the model, and a calibrator, as known.
+#'
+#' # Murphy diagrams
 #' The mean elementary score of [plot_murphy()] is the same quantity on another scale, \eqn{2(1 - t)\{\pi - \mathrm{NB}(t)\}}{2 (1 - t) (pi - NB(t))}, apart
 #' from risks of exactly \eqn{t} (within 1e-9), which are treated here.
 #'
 #' @param probs The probabilities of one forecast, as in [ece()], or a named list of such.
 #' @param labels The true classes, the same for all.
-#' @param thresholds The risks from which on one would treat: numbers from 0 to below 1.
+#' @param thresholds Risks from 0 to below 1. At each of them, everyone with at least this risk is treated.
 #' @param event The class that is the event. `NULL`: the second of two classes.
 #' @param conf_level Level of the intervals; `NULL` for none.
 #' @param by `NULL`, or a factor with one value per row: one result for each of its values.

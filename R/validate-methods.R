@@ -66,7 +66,7 @@ print_validation <- function(x, digits) {
   shown[[1]] <- format(shown[[1]])
   print(shown, row.names = FALSE, right = TRUE)
   said <- c(validation_verdict(x), say_far(x))
-  if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
+  if (length(said)) cat(paste0(strwrap(said, 80), collapse = "\n"), "\n", sep = "")
 }
 
 #' Numbers with so many decimals; one above 0 that would be printed as 0 is said to be small, so that the limit of an interval shows on
@@ -112,7 +112,7 @@ print_validations <- function(x, digits) {
   on.exit(options(wide))
   print(shown, row.names = FALSE)
   said <- c(validations_verdict(x), say_far(x))
-  if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
+  if (length(said)) cat(paste0(strwrap(said, 80), collapse = "\n"), "\n", sep = "")
   cat("All measures: as.data.frame()\n")
 }
 

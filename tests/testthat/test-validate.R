@@ -197,7 +197,7 @@ test_that("a validation says in words what it found", {
   p <- runif(2000)
   y <- rbinom(2000, 1, p)
   valid <- calib_validate(p, y)
-  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI contain their ideal values\\.")
+  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI contain their ideal\\s+values\\.")
   bent <- rbinom(2000, 1, plogis(qlogis(p) + 0.8 * sin(4 * qlogis(p))))
   expect_output(print(calib_validate(p, bent)), "No\\s+miscalibration\\s+of\\s+mean\\s+or\\s+slope\\s+was\\s+found,\\s+but\\s+the\\s+calibration\\s+curve departs.*If\\s+the\\s+probabilities\\s+have\\s+not\\s+been\\s+calibrated\\s+on")
   by <- rep(c("men", "women"), 1000)

@@ -55,9 +55,11 @@ each_group <- function(forecast, by, measure) {
 
 #' Bind the tables of the groups, with a first column that says whose each row is
 #' @noRd
-bind_groups <- function(parts, names) {
+bind_groups <- function(parts, names, column = "by") {
   sizes <- vapply(parts, nrow, 0L)
   out <- do.call(rbind, unname(lapply(parts, as.data.frame)))
   rownames(out) <- NULL
-  cbind(by = factor(rep(names, sizes), levels = names), out)
+  out <- cbind(by = factor(rep(names, sizes), levels = names), out)
+  names(out)[1] <- column
+  out
 }

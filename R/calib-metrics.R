@@ -45,6 +45,7 @@
 #' generator, which has one stream per replicate.
 #'
 #' @inheritParams ece
+#' @param probs As in [ece()], or a named list of such forecasts of the same cases.
 #' @param ... Arguments of [ece()], used for [mce()] as well where it has them: `bins`, `norm`, `binning`,
 #'   `estimator`, `type`, `event`, `event_level`, `debias`. For `print()`: to [print.data.frame()].
 #' @param conf_level Level of the intervals and ranges, such as 0.95; `NULL` for none.
@@ -56,7 +57,8 @@
 #' @param groups `NULL`, or one value per row: rows with the same value may depend on each other.
 #' @return A data frame of class `calib_metrics` with one row per measure and the columns `measure` (the name of its
 #'   function), `estimate`, `conf.low`, `conf.high`, `null.low`, `null.high`, `p.value`; `NA` where
-#'   a column does not apply. With `by` there is one such row for each of its values, and a first column `by`. An undefined measure is `NaN`, an infinite one `Inf`, with a warning
+#'   a column does not apply. With `by` there is one such row for each of its values, and a first column `by`; of a list of forecasts, one for each of them,
+#'   and a first column `forecast`. An undefined measure is `NaN`, an infinite one `Inf`, with a warning
 #'   (see [overconfidence()] and [log_loss()]).
 #' @seealso [ece()], [over_underconfidence], [scores] for the definitions.
 #' @references
@@ -67,6 +69,7 @@
 #' p <- rep(.9, 200)
 #' y <- rep(1:0, c(150, 50))
 #' calib_metrics(p, y)
+#' calib_metrics(list(stated = p, corrected = 0.9 * p), y)
 #' set.seed(1)
 #' calib_metrics(p, y, conf_level = .95, replicates = 200)
 #' @export
@@ -83,24 +86,39 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
     by <- columns$more$by
     groups <- columns$more$groups
   }
-  forecast <- check_forecast(probs, labels, weights)
+  several <- !missing(probs) && is.list(probs) && !is.object(probs) && length(probs) > 0
+  forecasts <- if (several) check_forecasts(probs, labels, weights, "probs") else list(check_forecast(probs, labels, weights))
+  forecast <- forecasts[[1]]
   eps <- check_number(eps, "eps", 0, 1)
   specs <- metric_specs(forecast$classes, ...)
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)
   replicates <- check_count(replicates, "replicates", 20)
   clusters <- check_clusters(groups, nrow(forecast$probs))
   how <- list(specs = specs, level = conf_level, replicates = replicates, eps = eps)
-  table <- if (is.null(by)) {
-    if (!is.null(conf_level)) warn_clusters(clusters)
-    metric_table(forecast, how, clusters)
-  } else {
-    rows <- rows_by(check_by(by, nrow(forecast$probs)))
+  if (is.null(by) && !is.null(conf_level)) warn_clusters(clusters)
+  rows <- if (!is.null(by)) rows_by(check_by(by, nrow(forecast$probs)))
+  measure <- function(one) {
+    if (is.null(by)) return(metric_table(one, how, clusters))
     bind_groups(lapply(names(rows), function(name) {
-      metric_table(forecast_rows(forecast, rows[[name]], name), how, cluster_rows(clusters, rows[[name]]))
+      metric_table(forecast_rows(one, rows[[name]], name), how, cluster_rows(clusters, rows[[name]]))
     }), names(rows))
+  }
+  table <- if (several) {
+    bind_groups(lapply(names(forecasts), function(name) warn_of(name, measure(forecasts[[name]]))), names(forecasts), "forecast")
+  } else {
+    measure(forecast)
   }
   structure(table, type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
     class = c("calib_metrics", "data.frame"))
+}
+
+#' Say of which forecast a warning is
+#' @noRd
+warn_of <- function(name, value) {
+  withCallingHandlers(value, gpcalib_warning = function(w) {
+    warning(warningCondition(paste0("\"", name, "\": ", conditionMessage(w)), class = class(w), call = NULL))
+    invokeRestart("muffleWarning")
+  })
 }
 
 #' All measures of one forecast, or of one group of its rows
@@ -157,13 +175,44 @@ measures_table <- function(sums, specs, k, slope = NA_real_, rows = NULL) {
 print.calib_metrics <- function(x, digits = 4, ...) {
   table <- as.data.frame(x)
   if (!is.null(attr(x, "type")) && "measure" %in% names(table)) {
-    cat("Measures of a forecast; ece and mce are those of ", switch(attr(x, "type"), event = if (is.null(attr(x, "event"))) "the probability of the event" else paste0("the probability of \"", attr(x, "event"), "\""),
+    said <- paste0("Measures of ", if (is.null(table[["forecast"]])) "a forecast" else say_count(length(unique(table$forecast)), "forecast"), "; ece and mce are those of ", switch(attr(x, "type"), event = if (is.null(attr(x, "event"))) "the probability of the event" else paste0("the probability of \"", attr(x, "event"), "\""),
       confidence = "the confidence (the highest probability of a row)", classwise = "the probability of each class",
-      top_label = "the confidence, by predicted class", attr(x, "type")),
-    if (!is.null(attr(x, "conf_level"))) {
-      paste0("\n", say_level(attr(x, "conf_level")), " intervals (conf) and ranges of a calibrated forecast (null)")
+      top_label = "the confidence, by predicted class", attr(x, "type")))
+    cat(strwrap(said, 80), if (!is.null(attr(x, "conf_level"))) {
+      paste0(say_level(attr(x, "conf_level")), " intervals (conf) and ranges of a calibrated forecast (null)")
+    }, sep = "\n")
+  }
+  whose <- intersect(c("forecast", "by"), names(table))
+  wide <- beside(table)
+  if (!length(whose) || all(is.na(table[intersect(metric_limits, names(table))]))) {
+    print_metrics(wide, digits, ...)
+  } else { # a block for each, since all columns beside each other are too wide for a line
+    key <- do.call(paste, c(unname(lapply(table[whose], as.character)), sep = ", "))
+    for (name in unique(key)) {
+      cat("\n-- ", name, "\n", sep = "")
+      print_metrics(table[key == name, setdiff(names(table), whose), drop = FALSE], digits, ...)
+    }
+    cat("\n")
+  }
+  slope <- x$estimate[x$measure == "calib_slope"]
+  if (length(slope)) {
+    cat(if (all(is.na(slope) & !is.nan(slope))) {
+      "calib_slope cannot be computed from sums: it needs the rows"
+    } else {
+      "calib_slope is 1/temperature, without intercept (Cox's slope: calib_validate())"
     }, "\n", sep = "")
   }
+  if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
+    cat("overconfidence: mean confidence when wrong\nunderconfidence: mean doubt (1 - confidence) when right\n")
+  }
+  invisible(x)
+}
+
+metric_limits <- c("conf.low", "conf.high", "null.low", "null.high", "p.value")
+
+#' Rounded, without columns that are empty
+#' @noRd
+print_metrics <- function(table, digits, ...) {
   numbers <- names(table)[vapply(table, is.double, NA)]
   for (name in numbers) {
     values <- table[[name]]
@@ -175,18 +224,21 @@ print.calib_metrics <- function(x, digits = 4, ...) {
     table[[name]] <- ifelse(is.na(values) & !is.nan(values), "", text)
   }
   print(table, row.names = FALSE, ...)
-  slope <- x$estimate[x$measure == "calib_slope"]
-  if (length(slope)) {
-    cat(if (all(is.na(slope) & !is.nan(slope))) {
-      "calib_slope cannot be computed from sums: it needs the rows"
-    } else {
-      "calib_slope is 1/temperature (no intercept); calib_validate() gives Cox's slope and intercept"
-    }, "\n", sep = "")
-  }
-  if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
-    cat("overconfidence: mean confidence when wrong; underconfidence: mean doubt (1 - confidence) when right\n")
-  }
-  invisible(x)
+}
+
+#' Several forecasts without intervals: a column for each, where the table has a row for each of the same measures
+#' @noRd
+beside <- function(table) {
+  given <- intersect(c("by", "measure"), names(table))
+  if (!nrow(table) || !all(c("forecast", "measure", "estimate") %in% names(table))) return(table)
+  parts <- split(table, factor(table$forecast, unique(table$forecast)))
+  first <- parts[[1]]
+  ends <- intersect(metric_limits, names(table))
+  same <- all(vapply(parts, function(part) identical(lapply(part[given], as.character), lapply(first[given], as.character)), NA))
+  if (!same || !all(is.na(table[ends]))) return(table)
+  out <- first[given]
+  for (name in names(parts)) out[[name]] <- parts[[name]]$estimate
+  out
 }
 
 #' @export

@@ -16,6 +16,10 @@
 #' smallest positive value and 0.01, 0.001, ..., 1e-8 (those below 1/K), and keeps the one with the
 #' lowest log loss. The floor is stored and used in prediction. Without zeros no score is changed.
 #'
+#' With zeros T depends on the floor, and each function chooses its own: T here, the best single temperature that `print()` and
+#' [`autoplot()`][plot_latent] of [calib_gp()] show, and 1/`calib_slope` of [calib_metrics()], where `eps` is the floor, then differ a little. With the same
+#' `floor` (and `eps`) they agree.
+#'
 #' # When T has no finite optimum
 #' Each of these cases gives `converged = FALSE` and a warning:
 #' * Every calibration row is classified correctly, so that the loss decreases to its limit as T goes to 0. T is then

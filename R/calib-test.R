@@ -131,7 +131,7 @@ test_sees <- list(
 #' @export
 print.calibration_test <- function(x, ...) {
   NextMethod()
-  if (length(x$sees)) cat(strwrap(x$sees, 90), sep = "\n")
+  if (length(x$sees)) cat(strwrap(x$sees, 80), sep = "\n")
   invisible(x)
 }
 

@@ -232,7 +232,13 @@ print.calibrator <- function(x, ...) {
 say_floor <- function(object) {
   if (is.null(object$floor) || isTRUE(object$votes)) return(NULL)
   floor <- format(object$floor, digits = 2)
-  paste0("probabilities below ", floor, " are treated as ", floor, if (is.null(object$call$floor)) ", since zeros occur")
+  # Each method chooses its own, so that temperatures of one data set differ.
+  paste0("probabilities below ", floor, " are treated as ", floor, if (is.null(object$call$floor)) ", since zeros occur",
+    if (is.null(object$call$floor) && says_temperature(object)) "; the temperature depends on that")
+}
+
+says_temperature <- function(object) {
+  object$method == "temperature" || object$method == "gp" && !is.null(say_confidence(object))
 }
 
 #' Classes without calibration rows, and what follows for one or several of them; NULL if there are none

@@ -20,8 +20,8 @@ as_score_matrix <- function(x, arg) {
     x <- matrix(x, nrow(x), dimnames = dimnames(x)) # votes, tables: a matrix all the same
   }
   if (is.list(x) && !is.object(x) && length(x) && all(vapply(x, function(one) is.data.frame(one) || is.numeric(one) && length(one) > 1, NA))) {
-    stop_input(arg, "is a list", paste0("Give one forecast at a time, for example by lapply(). For several at once see calib_study(), ",
-      "compare_forecasts() and plot_reliability()."))
+    stop_input(arg, "is a list", paste0("Give one forecast at a time, for example by lapply(). These take several: calib_metrics(), ",
+      "compare_forecasts(), net_benefit(), plot_reliability()."))
   }
   if (!is.numeric(x) || is.object(x) || length(dim(x)) > 2) {
     stop_input(arg, "must be a numeric matrix, data frame or vector",

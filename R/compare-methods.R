@@ -37,6 +37,7 @@ print_comparison <- function(scores, differences, reference, digits) {
     part$pair <- paste(part$forecast, "-", part$reference)
     table <- part[c("pair", "difference", "std.error", "conf.low", "conf.high", "p.value")]
     table$p.value <- say_p(table$p.value)
+    names(table)[3] <- "s.e."
     cat("differences, paired:\n")
     print_rounded(table, digits)
   }

@@ -130,11 +130,12 @@ compare_rows <- function(forecasts, how, groups) {
 #' A list of forecasts of the same cases, each as check_forecast() returns it
 #' @noRd
 check_forecasts <- function(forecasts, labels, weights, arg = "forecasts") {
+  single <- is_forecast(forecasts)
   forecasts <- as_named_list(forecasts, is_forecast, arg, "a forecast: a numeric matrix, data frame or vector")
   if (is.null(names(forecasts))) names(forecasts) <- "forecast"
   checked <- lapply(names(forecasts), function(name) {
     tryCatch(check_forecast(forecasts[[name]], labels, weights), gpcalib_error_input = function(e) {
-      text <- sub("`probs`", paste0("`", arg, "$", name, "`"), conditionMessage(e), fixed = TRUE)
+      text <- sub("`probs`", paste0("`", arg, if (!single) paste0("$", name), "`"), conditionMessage(e), fixed = TRUE, useBytes = TRUE) # names may be no valid text
       stop(errorCondition(text, class = class(e)[seq_len(2)], call = NULL))
     })
   })

@@ -10,7 +10,7 @@
 #'   [`predict()`][predict.calibrator]; [calib_map()] compares their maps. [calib_fit()] takes columns of a data frame.
 #' * **Measures**: [calib_metrics()] for all of them at once; [ece()] and [mce()], [smooth_ece()],
 #'   [overconfidence()] and [underconfidence()], [log_loss()], [brier_score()], [rps()] one by one.
-#' * **Validation and comparison**: [calib_validate()] for the probability of an event; [calib_study()] compares
+#' * **Validation and comparison**: [calib_validate()] for the probability of an event, [net_benefit()] for decisions based on it; [calib_study()] compares
 #'   calibrators on your own scores, [compare_forecasts()] forecasts of the same cases; [calib_test()] tests calibration.
 #' * **Special situations**: [calib_cv()] where there is no hold-out set, [estimate_prior()] where class
 #'   frequencies change.

@@ -23,6 +23,22 @@ monitor_slope <- function(ratios) {
   exp(stats::optimize(curve, t[best + c(-1, 1)], maximum = TRUE, tol = 1e-6)$maximum)
 }
 
+#' A likelihood interval of the same: what the likelihood ratio test does not reject. An end beyond the grid is that of the grid
+#' @return c(low, high); NA where monitor_slope() is.
+#' @noRd
+monitor_slope_interval <- function(ratios, level = 0.95) {
+  best <- monitor_slope(ratios)
+  if (is.na(best)) return(c(NA_real_, NA_real_))
+  t <- c(monitor_t$value, 0)
+  curve <- stats::splinefun(t, c(ratios, 0), "natural")
+  least <- curve(log(best)) - stats::qchisq(level, 1) / 2
+  end <- function(at) {
+    over <- function(x) curve(x) - least
+    if (over(at) >= 0) at else stats::uniroot(over, sort(c(at, log(best))), tol = 1e-6)$root
+  }
+  exp(c(end(min(t)), end(max(t))))
+}
+
 #' Where the best inverse temperature lies: -1 at or beyond the lower end of the grid, 1 the upper, else 0
 #' @noRd
 monitor_extreme <- function(ratios) {
@@ -147,7 +163,7 @@ print.calib_monitor <- function(x, ...) {
 print.summary.calib_monitor <- function(x, ...) {
   print(x$monitor)
   if (!nrow(x$periods)) return(invisible(x))
-  cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), " (e-values; 1 = no evidence; the alarm uses the mean):\n", sep = "")
+  cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), "\n(e-values; 1 = no evidence; the alarm uses the mean):\n", sep = "")
   shown <- x$evidence
   shown$e_value <- say_e(shown$e_value, unname(log_e_values(x$monitor)))
   path <- run_path(x$monitor)
@@ -155,20 +171,25 @@ print.summary.calib_monitor <- function(x, ...) {
   print(shown, row.names = FALSE)
   if (!is.na(x$lost)) {
     begun <- x$periods$period[x$periods$run == x$monitor$run][1]
-    cat("The e-value began to rise in period \"", x$lost, "\": ", if (identical(as.character(begun), as.character(x$lost))) {
+    cat("The e-value began to rise in period \"", x$lost, "\":\n  ", if (identical(as.character(begun), as.character(x$lost))) {
       "the forecast was miscalibrated from the start"
     } else {
       "calibration was lost about then"
     }, "\n", sep = "")
   }
   if (is.finite(x$slope)) {
-    cat("Inverse temperature of the run ", format(x$slope, digits = 3), " (ideal: 1; less is overconfident, more underconfident)", "\n", sep = "")
+    cat("Inverse temperature ", format(x$slope, digits = 3), " (below 1: overconfident, above 1: underconfident)\n", sep = "")
   } else if (isTRUE(x$extreme != 0)) {
-    cat("Inverse temperature of the run ", if (x$extreme < 0) "below " else "above ", format(exp(if (x$extreme < 0) min(monitor_t$value) else max(monitor_t$value)), digits = 2),
+    cat("Inverse temperature ", if (x$extreme < 0) "below " else "above ", format(exp(if (x$extreme < 0) min(monitor_t$value) else max(monitor_t$value)), digits = 2),
       " (ideal: 1): very ", if (x$extreme < 0) "over" else "under", "confident\n", sep = "")
   }
   cat("\nPeriods:\n")
-  print(utils::tail(x$periods, 12), row.names = FALSE, digits = 3)
+  shown <- utils::tail(x$periods, 12)
+  if (x$monitor$run == 1) shown$run <- NULL
+  short <- c(log_loss = "log loss", brier = "Brier", confidence = "conf.", overconfidence = "over", underconfidence = "under", oe = "O:E")
+  names(shown) <- ifelse(names(shown) %in% names(short), short[names(shown)], names(shown))
+  print(shown, row.names = FALSE, digits = 3)
+  cat("conf.: mean confidence; over, under: over- and underconfidence;\nslope: inverse temperature", if ("O:E" %in% names(shown)) "; O:E: observed to expected events", "\n", sep = "")
   if (nrow(x$periods) > 12) cat("the last 12 of ", nrow(x$periods), ": see tidy()\n", sep = "")
   invisible(x)
 }

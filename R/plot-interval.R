@@ -102,6 +102,8 @@ interval_axis <- function(table) {
   if (high < 0.5) c(0, max(pretty(c(0, high), 4))) else if (low > 0.5) c(min(pretty(c(low, 1), 4)), 1) else c(0, 1)
 }
 
+label_lines <- 28 # lines of the names of classes that a picture four inches high has room for
+
 draw_interval <- function(table, pair, classes, given, most, level, base_size, kind) {
   pen <- base_size / 10
   panels <- nlevels(table$row)
@@ -111,7 +113,11 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, k
   order <- if (pair) rev(levels(table$row)) else as.character(place)[order(table$row, table$estimate)]
   table$place <- factor(as.character(place), levels = order)
   names <- if (pair) levels(table$row) else as.character(table$class)
-  names <- stats::setNames(shorten(names, floor(36 / columns)), if (pair) levels(table$row) else place)
+  # On several lines where there is room for them, then smaller, and shortened only if nothing else helps.
+  letters <- floor(36 / columns)
+  lines <- if (pair) 1 else max(1, min(3, floor(label_lines / (ceiling(panels / columns) * max(table(table$row))))))
+  share <- title_scale(names, letters, lines, smaller)
+  names <- stats::setNames(wrap_title(names, floor(letters / share), lines), if (pair) levels(table$row) else place)
   marked <- !all(is.na(table$true))
   table$mark <- factor(ifelse(table$true %in% TRUE, "true class", "other"), c("true class", "other"))
   left_out <- c(
@@ -144,5 +150,5 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, k
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +
-    theme(panel.grid.major.y = element_blank())
+    theme(panel.grid.major.y = element_blank(), axis.text.y = element_text(size = rel(share), lineheight = 0.85))
 }

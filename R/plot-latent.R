@@ -73,8 +73,10 @@ plot_latent <- function(x, ..., compare = NULL, level = 0.95, range = NULL, hist
 #' @param what For `autoplot()` of a fit of [calib_gp()]: `"map"`, the latent map that all classes share;
 #'   `"offsets"`, the offset of each class with its interval; `"matrix"`, for more than two classes, by how much the
 #'   latent value of each class changes in a row where the scores give another class a probability of 90 %.
+#' @param type Another name of `what`.
 #' @export
-autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ...) {
+autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ..., type = what) {
+  what <- type
   if (identical(what, "offset")) what <- "offsets"
   what <- check_choice(what, c("map", "offsets", "matrix"), "what")
   switch(what,
@@ -375,6 +377,9 @@ latent_caption <- function(plan, level, histogram, points) {
       } else {
         " The effects of the classes are not drawn here."
       }
+    },
+    if (!is.null(first$floor) && "temperature" %in% plan$compare && isTRUE(is.finite(seen$temperature))) {
+      paste0(" Temperature with probabilities below ", format(first$floor, digits = 2), " raised to that.")
     },
     if (some) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",

@@ -9,6 +9,8 @@
 #' each class, which are drawn side by side; for [calib_gp()] and [calib_temperature()] use [plot_latent()].
 #'
 #' @param x,object A calibrator; for `plot_map()` also a named list of them, for the same classes.
+#' @param scores `NULL`, or raw scores, such as those of the calibration rows: they are drawn as ticks at the foot of the picture (1000 of them where there are more). A calibrator
+#'   does not keep its rows; where there were none, its map is interpolated or extended.
 #' @param level Level of the bands. That of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side; use
 #'   [set.seed()] to make it reproducible. It is averaged over the hyperparameters, while the curve is that of their best values, and can
 #'   therefore run along an edge of the band.
@@ -25,9 +27,9 @@
 #' plot_map(list(
 #'   GP = calib_gp(cal$prob, cal$rain),
 #'   Temperature = calib_temperature(cal$prob, cal$rain)
-#' ))
+#' ), scores = cal$prob)
 #' @export
-plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size = 9) {
+plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 401, base_size = 9) {
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give a calibrator, or a named list of them.")
   fits <- as_named_list(x, function(x) inherits(x, "calibrator"), "x", "a calibrator")
@@ -56,7 +58,22 @@ plot_map <- function(x, ..., level = 0.95, classes = 6, points = 401, base_size 
     rows <- rows[rows$class %in% shown, ]
     rows$class <- factor(as.character(rows$class), levels = shown)
   }
-  draw_map(rows, shown, length(first), say_bands(fits, names, rows, level), base_size)
+  draw_map(rows, shown, length(first), say_bands(fits, names, rows, level), base_size,
+    if (!is.null(scores)) map_rug(fits[[1]], scores, if (is.null(shown)) first[2] else shown))
+}
+
+most_ticks <- 1000L # of a rug: more are thinned, evenly by rank
+
+#' The raw probabilities of each class drawn, for a rug. A histogram would not show the few scores that lie apart.
+#' @noRd
+map_rug <- function(fit, scores, classes) {
+  like <- structure(list(classes = fit$classes, input = fit$input, method = "none"), class = c("calib_none", "calibrator"))
+  probs <- predict_probs(like, list(scores = check_newdata(like, scores, arg = "scores")$scores, threads = 1L))
+  if (!nrow(probs)) stop_input("scores", "has no rows", "Give the raw scores of the calibration rows, or leave it out.")
+  kept <- unique(round(seq(1, nrow(probs), length.out = min(nrow(probs), most_ticks))))
+  do.call(rbind, lapply(classes, function(class) {
+    data.frame(class = factor(class, levels = classes), p = sort(probs[, match(class, fit$classes)])[kept])
+  }))
 }
 
 map_classes <- function(all, classes) {
@@ -116,7 +133,7 @@ smooth_bands <- function(banded) {
   banded
 }
 
-draw_map <- function(rows, shown, k, bands, base_size) {
+draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
   pen <- base_size / 10
   banded <- smooth_bands(rows[!is.na(rows$conf.low), ])
   fits <- levels(rows$fit)
@@ -135,6 +152,10 @@ draw_map <- function(rows, shown, k, bands, base_size) {
   marked <- if (length(fits) > 1 && any(steps)) mark_steps(rows, fits[steps])
   said <- legend_names(fits, base_size)
   ggplot(rows, aes(.data$p, .data$calibrated)) +
+    (if (!is.null(rug)) {
+      ggplot2::geom_rug(aes(.data$p), data = rug, inherit.aes = FALSE, sides = "b", length = unit(0.035, "npc"), linewidth = 0.3 * pen, colour = "grey20",
+        alpha = max(0.3, min(1, 100 * nlevels(rug$class) / nrow(rug))))
+    }) +
     geom_abline(slope = 1, intercept = 0, colour = "grey55", linewidth = 0.4 * pen) +
     (if (nrow(banded)) {
       geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$fit),
@@ -159,7 +180,8 @@ draw_map <- function(rows, shown, k, bands, base_size) {
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some of the corners of the maps with flat parts.", base_size = base_size)
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some of the corners of the maps with flat parts.",
+        if (!is.null(rug)) " Ticks at the foot: the scores.", base_size = base_size)
     ) +
     picture_theme(base_size) +
     legend_above(said, c("colour", "linetype", if (!is.null(marked)) "shape"), base_size) +

@@ -3,12 +3,14 @@
 #' Draws the evidence against calibration, the scores of each period, or a reliability diagram for each group of periods.
 #'
 #' @param object A monitor made by [calib_monitor()].
-#' @param type `"evidence"`: the e-value after every batch, with the line at which the alarm is raised;
-#'   `"scores"`: log loss, Brier score, accuracy with mean confidence, and slope by period; `"reliability"`:
-#'   observed against forecast frequencies in ten bins, by period.
+#' @param what `"evidence"`: the e-value after every batch, with the line at which the alarm is raised;
+#'   `"scores"`: log loss, Brier score, accuracy with mean confidence, and inverse temperature by period; `"reliability"`:
+#'   observed against forecast frequencies in ten bins, by period. Bars are 95 % intervals, where the sums that a monitor keeps allow them: Wilson's
+#'   for accuracy and frequencies, that of the likelihood ratio for the inverse temperature; none for the log loss and the Brier score. Rows are taken as independent, and the sum of the weights as their number.
 #' @param periods For `"reliability"`: into how many groups of successive periods to divide.
 #' @param base_size Size of the text.
 #' @param ... Must be empty.
+#' @param type Another name of `what`.
 #' @return A ggplot.
 #' @examples
 #' rain <- rain_nyc[order(rain_nyc$time), ]
@@ -16,16 +18,17 @@
 #' autoplot(m)
 #' autoplot(m, "reliability")
 #' @export
-autoplot.calib_monitor <- function(object, type = c("evidence", "scores", "reliability"), periods = 4,
-                                   base_size = 9, ...) {
+autoplot.calib_monitor <- function(object, what = c("evidence", "scores", "reliability"), periods = 4,
+                                   base_size = 9, ..., type = what) {
   check_dots_empty(...)
   object <- check_monitor(object)
-  if (identical(type, "score")) type <- "scores"
-  type <- check_choice(type, c("evidence", "scores", "reliability"), "type")
+  what <- type
+  if (identical(what, "score")) what <- "scores"
+  what <- check_choice(what, c("evidence", "scores", "reliability"), "what")
   periods <- check_count(periods, "periods", 1, 100)
   base_size <- check_number(base_size, "base_size", 1, 100)
   if (!nrow(object$path)) stop_input("object", "has seen nothing yet", "Feed it with update().")
-  plot <- switch(type, evidence = plot_evidence(object, base_size), scores = plot_monitor_scores(object, base_size),
+  plot <- switch(what, evidence = plot_evidence(object, base_size), scores = plot_monitor_scores(object, base_size),
     reliability = plot_monitor_reliability(object, periods, base_size))
   plot + picture_theme(base_size) + ggplot2::theme(legend.position = "bottom")
 }
@@ -76,6 +79,7 @@ plot_monitor_scores <- function(monitor, base_size) {
       what = if (name == "confidence") "Mean confidence" else "Observed", value = table[[name]])
   }))
   long$measure <- factor(long$measure, unique(shown))
+  limits <- monitor_limits(monitor, table, shown)
   # Lines end where a value is infinite or undefined: a new piece begins after it.
   long$piece <- stats::ave(as.integer(!is.finite(long$value)), long$measure, long$what, FUN = cumsum)
   lost <- long[!is.finite(long$value), ]
@@ -93,6 +97,8 @@ plot_monitor_scores <- function(monitor, base_size) {
   ggplot2::ggplot(long, ggplot2::aes(.data$at, .data$value, linetype = .data$what, shape = .data$what)) +
     ggplot2::geom_hline(ggplot2::aes(yintercept = .data$value), data = data.frame(value = 1,
       measure = factor(shown[["slope"]], unique(shown))), colour = "grey60") +
+    ggplot2::geom_linerange(ggplot2::aes(.data$at, ymin = .data$conf.low, ymax = .data$conf.high), data = limits, inherit.aes = FALSE,
+      colour = "grey55", linewidth = 0.05 * base_size) +
     ggplot2::geom_line(ggplot2::aes(group = interaction(.data$run, .data$what, .data$piece)), data = long[!alone, ]) +
     ggplot2::geom_point(size = 0.13 * base_size) +
     (if (nrow(lost)) {
@@ -106,7 +112,22 @@ plot_monitor_scores <- function(monitor, base_size) {
     scale_periods(n, table$period, base_size, 2) +
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words("Accuracy and mean confidence should agree.", good, said, base_size = base_size))
+      caption = wrap_words("Accuracy and mean confidence should agree. Bars: ", say_level(monitor_bars), " intervals; for log loss and Brier score the monitor does not keep enough.", good, said,
+        base_size = base_size))
+}
+
+monitor_bars <- 0.95 # level of the intervals in pictures
+
+#' Intervals that sums allow: Wilson's of the accuracy, that of the likelihood for the inverse temperature. The scores would need sums of squares
+#' @noRd
+monitor_limits <- function(monitor, table, shown) {
+  hits <- frequency_interval(table$accuracy, table$n, monitor_bars, "wilson")
+  slope <- apply(monitor_sums(monitor, "temperature"), 1, monitor_slope_interval, level = monitor_bars)
+  at <- seq_len(nrow(table))
+  limits <- rbind(data.frame(at = at, measure = shown[["accuracy"]], conf.low = hits$low, conf.high = hits$high),
+    data.frame(at = at, measure = shown[["slope"]], conf.low = slope[1, ], conf.high = slope[2, ]))
+  limits$measure <- factor(limits$measure, unique(shown))
+  limits[is.finite(limits$conf.low) & is.finite(limits$conf.high), ]
 }
 
 plot_monitor_reliability <- function(monitor, groups, base_size) {
@@ -121,10 +142,14 @@ plot_monitor_reliability <- function(monitor, groups, base_size) {
       observed = sums[, 3] / sums[, 1])
   }))
   table <- table[table$n > 0, ]
+  limits <- frequency_interval(table$observed, table$n, monitor_bars, "wilson")
+  table$conf.low <- limits$low
+  table$conf.high <- limits$high
   table$group <- factor(table$group, unique(table$group))
   event <- if (length(monitor$classes) == 2) monitor$classes[2] else "the most likely class"
   ggplot2::ggplot(table, ggplot2::aes(.data$forecast, .data$observed)) +
     ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line(data = table[stats::ave(table$n, table$group, FUN = length) > 1, ], colour = "grey70", linewidth = 0.03 * base_size) +
+    ggplot2::geom_linerange(ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high), colour = "grey55", linewidth = 0.05 * base_size) +
     ggplot2::geom_point(ggplot2::aes(size = .data$n, alpha = point_shade(.data$n))) +
     ggplot2::scale_size_area(max_size = 0.3 * base_size, guide = "none") + ggplot2::scale_alpha_identity() +
     ggplot2::facet_wrap(ggplot2::vars(.data$group)) +
@@ -132,7 +157,7 @@ plot_monitor_reliability <- function(monitor, groups, base_size) {
     ggplot2::scale_y_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
     ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
     ggplot2::labs(x = paste("Probability of", event), y = "Observed frequency",
-      caption = wrap_words("Means of ten bins; size of the points: number of rows, faint where a bin has few.", base_size = base_size))
+      caption = wrap_words("Means of ten bins, with ", say_level(monitor_bars), " intervals; size of the points: number of rows, faint where a bin has few.", base_size = base_size))
 }
 
 #' @rdname autoplot.calib_monitor

@@ -277,6 +277,36 @@ diagram_labels <- function(tables, plan, base_size) {
   )
 }
 
+# With few events the smooth curve is nearly straight, whatever the truth, and so is its band. Where the log-odds were off by a sine wave of
+# amplitude 0.8, bands of 95 % held the true curve in 0.75 to 0.97 of 300 samples with 10 to 30 events (at the deciles 1 and 9: 0.75 to 0.86), in 0.86 to 0.98 with 60, in 0.91 to
+# 0.98 with 100; where it was straight, in 0.94 to 0.99.
+few_for_bends <- 50
+
+#' @return a sentence, or NULL where all curves rest on more events and non-events.
+#' @noRd
+say_bends <- function(tables) {
+  counts <- do.call(rbind, lapply(tables, function(table) {
+    spread <- attr(table, "spread")
+    shown <- spread[spread$class %in% table$class, ]
+    if (is.null(shown$hits) || !nrow(shown)) return(NULL)
+    rowsum(cbind(events = shown$hits, "non-events" = shown$n - shown$hits), as.character(shown$class))
+  }))
+  if (is.null(counts) || !any(counts < few_for_bends)) return(NULL)
+  rarer <- which.min(counts[1, ])
+  paste0(if (nrow(counts) == 1) paste0("Only ", round(counts[1, rarer]), " ", colnames(counts)[rarer], ":") else {
+    paste0("Where there are fewer than ", few_for_bends, " events or non-events,")
+  }, " a bent curve may look straight, and the band does not show that. ")
+}
+
+#' What "limited" means in the corner, or NULL
+#' @noRd
+say_limited <- function(tables) {
+  limited <- vapply(tables, function(table) isTRUE(attr(table, "limited_slope")), NA)
+  if (!any(limited)) return(NULL)
+  most <- unique(vapply(tables[limited], function(table) far_odds * max(attr(table, "N"), least_odds), 0))
+  paste0(", limited: odds beyond ", if (length(most) == 1) say_number(most) else "10 N", " to 1 count as that")
+}
+
 diagram_caption <- function(tables, plan, base_size) {
   level <- attr(tables[[1]], "conf_level")
   percent <- if (!is.null(level)) say_level(level)
@@ -305,8 +335,10 @@ diagram_caption <- function(tables, plan, base_size) {
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ", from the 1st to the 99th percentile of the scores. ", if (any_thin(tables)) "The curve is thin where there are no rows. ", if (is_crowded(plan, base_size)) NULL else if (corner) {
-      "O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1); c: area under the ROC curve."
+    }, ", from the 1st to the 99th percentile of the scores. ", if (any_thin(tables)) "The curve is thin where there are no rows. ", say_bends(tables), if (is_crowded(plan, base_size)) NULL else if (corner) {
+      paste0("O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1)",
+        say_limited(tables),
+        "; c: area under the ROC curve.")
     } else if (few) {
       "ICI: mean distance from the diagonal."
     } else {

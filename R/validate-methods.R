@@ -15,10 +15,12 @@ validation_table <- function(part, level, classes) {
   table$conf.low <- parts$limits$low
   table$conf.high <- parts$limits$high
   value <- function(name) part$table$estimate[part$table$measure == name]
+  limited <- part$far[["slope"]]
+  moved <- isTRUE(abs(limited - value("slope")) > far_change) # as print() has it
   structure(table, type = "event", method = "smooth", region = "confidence", conf_level = level,
     N = part$n, K = 2L, classes = forecast$classes, total = sum(table$n), smooth = parts$smooth, band = parts$band,
     spread = parts$spread, corner = paste0("O:E ", say_measure(value("oe_ratio")), "\nslope ",
-      say_measure(value("slope")), "\nc ", say_measure(value("c_index"))),
+      say_measure(value("slope")), if (moved) paste0("\nslope, limited ", say_measure(limited)), "\nc ", say_measure(value("c_index"))), limited_slope = moved,
     class = c("reliability_table", "data.frame"))
 }
 
@@ -64,7 +66,7 @@ print_validation <- function(x, digits) {
   shown[[1]] <- format(shown[[1]])
   print(shown, row.names = FALSE, right = TRUE)
   said <- c(validation_verdict(x), say_far(x))
-  if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
+  if (length(said)) cat(paste0(strwrap(said, 80), collapse = "\n"), "\n", sep = "")
 }
 
 #' Numbers with so many decimals; one above 0 that would be printed as 0 is said to be small, so that the limit of an interval shows on
@@ -110,7 +112,7 @@ print_validations <- function(x, digits) {
   on.exit(options(wide))
   print(shown, row.names = FALSE)
   said <- c(validations_verdict(x), say_far(x))
-  if (length(said)) cat(paste0(strwrap(said, 90), collapse = "\n"), "\n", sep = "")
+  if (length(said)) cat(paste0(strwrap(said, 80), collapse = "\n"), "\n", sep = "")
   cat("All measures: as.data.frame()\n")
 }
 

@@ -139,9 +139,18 @@ validation_verdict <- function(x) {
   }
   if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
   known <- intersect(c("oe_ratio", "slope", "ici"), names(which(!outside)))
-  few <- isTRUE(min(attr(x, "events"), attr(x, "n") - attr(x, "events")) < few_events)
+  counts <- c(events = attr(x, "events"), "non-events" = attr(x, "n") - attr(x, "events"))
+  rarer <- counts[which.min(counts)]
   paste0("No miscalibration found: the intervals of ", paste(outside_words[known], collapse = ", "), " contain their ideal values.",
-    if (few) " With so few events or non-events only large errors could be found." else " There is no reason to calibrate these probabilities (again).")
+    if (isTRUE(rarer < few_events)) {
+      " With so few events or non-events only large errors could be found."
+    } else if (isTRUE(rarer < few_for_bends)) {
+      paste0(" But ", rarer, " ", names(rarer), " leave much open", if (isTRUE(is.finite(slope$conf.low))) {
+        paste0(" (slopes from ", formatC(slope$conf.low, digits = 2, format = "f"), " to ", formatC(slope$conf.high, digits = 2, format = "f"), " are possible)")
+      }, ", and a bent curve may look straight.")
+    } else {
+      " There is no reason to calibrate these probabilities (again)."
+    })
 }
 
 #' The same of several parts: which exclude the ideal, for what, and which do so beyond what their number explains

@@ -55,8 +55,8 @@
 #' adjusted for the number of classes or groups by Holm's method; unadjusted p-values are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
 #'
-#' @inheritParams calib_metrics
 #' @inheritParams ece
+#' @inheritParams calib_metrics
 #' @param event The class that is the event. `NULL`: the second of two classes; with more, each class
 #'   against the rest.
 #' @param conf_level Level of the intervals; `NULL` for none.
@@ -73,7 +73,7 @@
 #'
 #' DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
 #' correlated receiver operating characteristic curves. *Biometrics* 44, 837-845.
-#' @seealso [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes, and for why its intervals differ a little.
+#' @seealso [net_benefit()] for decision curves, [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes, and for why its intervals differ a little.
 #' @examples
 #' set.seed(1)
 #' valid <- calib_validate(rain_nyc$prob, rain_nyc$rain)

@@ -42,9 +42,9 @@ say_seen <- function(probs, y, name) {
     say("What you see: the mean forecast of rain is ", percent(claimed[["none"]]), ", and it rains in ", percent(happened), " of the cases. ",
       "Temperature scaling treats rain and dry alike; its mean forecast is ", percent(claimed[["temperature"]]), if (more) ", more than before", ". ",
       "That of calib_gp() is ", percent(claimed[["gp"]]), ", because it can shift the probability of rain. In ", name,
-      "-reliability.png its points are nearer to the diagonal: by ", sprintf("%.3f", ece(probs$gp, y)), " off on average (ECE), against ",
-      sprintf("%.3f", ece(probs$none, y)), " before, and intervals that miss the diagonal show where an error is left. In ", name, "-map.png its map lies below one half at a forecast of one half; ",
-      "without class effects (GP, shared map) it stays at one half.")
+      "-reliability.png its points are nearer to the diagonal: their mean distance (ECE) is ", sprintf("%.3f", ece(probs$gp, y)), ", before it was ",
+      sprintf("%.3f", ece(probs$none, y)), ". Where an interval misses the diagonal, an error is left. In ", name, "-map.png calib_gp() lowers a forecast of one half; ",
+      "without class effects (GP, shared map) it cannot.")
   } else {
     claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)
     right <- vapply(probs, class_accuracy, 0, y)
@@ -57,8 +57,8 @@ say_seen <- function(probs, y, name) {
   for (other in names(loss)[loss < loss[["gp"]]]) {
     apart <- tidy(compare_forecasts(probs[c(other, "gp")], y, reference = "gp", scores = "log_loss"))
     three <- function(x) sprintf("%.3f", x)
-    say("That of ", other, " is lower than that of gp by ", three(-apart$difference), "; the 95 % interval of this difference, ",
-      three(-apart$conf.high), " to ", three(-apart$conf.low), ", ", if (apart$conf.high > 0) "includes 0, so that it may be chance." else "excludes 0.")
+    say("The log loss of ", other, " is lower than that of gp by ", three(-apart$difference), " (95 % interval ",
+      three(-apart$conf.high), " to ", three(-apart$conf.low), "). ", if (apart$conf.high > 0) "The interval includes 0: this may be chance." else "The interval excludes 0.")
   }
 }
 

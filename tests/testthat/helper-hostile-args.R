@@ -268,7 +268,7 @@ hostile_pair_args <- function(what) {
   if (what %in% c("plot_reliability", "plot_confidence") && chance(0.3)) {
     args$x <- list(one = args$x, two = args$x)[seq_len(sample.int(2, 1))]
   }
-  if (what %in% c("plot_murphy", "compare_forecasts") && chance(0.7)) {
+  if (what %in% c("plot_murphy", "compare_forecasts", "net_benefit") && chance(0.7)) {
     args[[1]] <- list(one = args[[1]], two = data$x)
   }
   if (what == "calib_test" && chance(0.8)) {

@@ -82,6 +82,13 @@ hostile_run <- function(plan) {
     tryCatch(hostile_draw(plot_mcbdsc(comparison)), gpcalib_error_input = identity)
     return(comparison$scores)
   }
+  if (what == "net_benefit") {
+    curves <- do.call(net_benefit, plan$args, quote = TRUE)
+    print(curves)
+    print(curves[seq_len(min(3, nrow(curves))), ])
+    if (length(unique(curves$threshold)) > 1) hostile_draw(autoplot(curves))
+    return(curves)
+  }
   if (what == "calib_monitor") {
     monitor <- do.call(calib_monitor, plan$args, quote = TRUE)
     print(summary(monitor))
@@ -165,6 +172,7 @@ hostile_wrong <- function(plan, value, warned) {
     compare_forecasts = if (anyNA(value$score) || any(is.infinite(value$score)) && !told("infinite")) {
       "silently no score"
     },
+    net_benefit = if (anyNA(value$net_benefit) || any(is.infinite(value$net_benefit))) "no net benefit",
     estimate_prior = hostile_wrong_probs(as.vector(value)) %or% (if (abs(sum(value) - 1) > 1e-8) "no frequencies"),
     calib_study = ,
     study_methods = {
@@ -221,4 +229,4 @@ hostile_wrong_fit <- function(fit) {
   if (!is.null(wrong)) paste("a fit that predicts", wrong)
 }
 
-hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy", "calib_monitor")
+hostile_others <- c(hostile_others, "calib_test", "compare_forecasts", "plot_murphy", "net_benefit", "calib_monitor")

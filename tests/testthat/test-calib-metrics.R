@@ -366,3 +366,38 @@ test_that("a slope that a label of probability 0 leaves undefined is warned of",
   expect_true("gpcalib_warning_undefined" %in% kinds && any(grepl("calib_slope.*eps = 1e-6", kinds)))
   expect_true(is.nan(got$estimate[got$measure == "calib_slope"]))
 })
+
+test_that("a list of forecasts gives a table with all of them", {
+  pair <- oracle_forecast(200, 3, seed = 4)
+  blur <- (pair$p + 0.1) / rowSums(pair$p + 0.1)
+  both <- calib_metrics(list(sharp = pair$p, blurred = blur), pair$y)
+  expect_equal(names(both)[1], "forecast")
+  expect_equal(both$estimate, c(calib_metrics(pair$p, pair$y)$estimate, calib_metrics(blur, pair$y)$estimate))
+  said <- utils::capture.output(print(both))
+  expect_match(said[1], "Measures of 2 forecasts; ece", fixed = TRUE)
+  expect_match(said, "measure +sharp +blurred", all = FALSE)
+  expect_match(said, all = FALSE, sprintf("brier_score +%.4f +%.4f", brier_score(pair$p, pair$y), brier_score(blur, pair$y)))
+  by <- rep(1:2, 100)
+  grouped <- calib_metrics(list(sharp = pair$p, blurred = blur), pair$y, by = by)
+  expect_equal(names(grouped)[1:3], c("forecast", "by", "measure"))
+  expect_equal(grouped$estimate[grouped$forecast == "blurred"], calib_metrics(blur, pair$y, by = by)$estimate)
+  # intervals: a block for each, none wider than 80
+  set.seed(1)
+  said <- utils::capture.output(print(calib_metrics(list(sharp = pair$p, blurred = blur), pair$y, conf_level = .9, replicates = 20)))
+  expect_true(all(c("-- sharp", "-- blurred") %in% said))
+  expect_lte(max(nchar(said)), 80)
+  expect_equal(sum(grepl("^ *(measure|p.value)", said)), 2) # no table is split
+  # columns in another order are the same forecast
+  y <- c("a", "b", "c")[pair$y]
+  named <- pair$p
+  colnames(named) <- c("a", "b", "c")
+  turned <- calib_metrics(list(one = named, two = named[, 3:1]), y, type = "event", event = "b")
+  expect_equal(turned$estimate[turned$forecast == "two"], turned$estimate[turned$forecast == "one"])
+  expect_output(print(both[0, ]), "Measures of 0 forecasts")
+  # a warning says of which forecast it is
+  zero <- rbind(c(0, 1, 0), pair$p[-1, ])
+  expect_warning(expect_warning(calib_metrics(list(fine = pair$p, certain = zero), c(1, pair$y[-1])), "\"certain\": .*calib_slope",
+    class = "gpcalib_warning_undefined"), "\"certain\": The log loss is infinite", class = "gpcalib_warning_infinite")
+  expect_error(calib_metrics(list(a = pair$p, b = 3 * blur), pair$y), "`probs\\$b` has rows", class = "gpcalib_error_input")
+  expect_error(calib_metrics(list(a = pair$p, a = blur), pair$y), "a name twice", class = "gpcalib_error_input")
+})

@@ -368,3 +368,21 @@ test_that("masked classes and padding rows do not move T", {
   expect_equal(huge$temperature / 1e110, one$temperature, tolerance = 1e-6)
   expect_true(is.finite(huge$std_error) && is.finite(huge$log_lik))
 })
+
+test_that("with zeros the temperature depends on the floor: it is said, and the same floor gives the same temperature", {
+  set.seed(1)
+  y <- sample(4, 300, TRUE)
+  z <- matrix(stats::rnorm(1200), 300)
+  z[cbind(1:300, y)] <- z[cbind(1:300, y)] + 2
+  p <- round(exp(2 * z) / rowSums(exp(2 * z)), 2)
+  p <- p / rowSums(p)
+  expect_output(print(calib_temperature(p, y)), "since zeros occur; the temperature depends on that")
+  gp <- calib_gp(p, y, floor = 1e-3)
+  expect_output(print(calib_gp(p, y)), "since zeros occur; the temperature depends on that")
+  expect_match(attr(autoplot(gp)$labels$caption, "words"), "Temperature with probabilities below 0.001 raised to that.", fixed = TRUE)
+  none <- calib_metrics(p, y, eps = 1e-3)
+  t <- calib_temperature(p, y, floor = 1e-3)$temperature
+  expect_equal(c(gp$scores_seen$temperature, 1 / none$estimate[none$measure == "calib_slope"]), c(t, t), tolerance = 1e-5)
+  positive <- (p + 1e-3) / rowSums(p + 1e-3)
+  expect_no_match(utils::capture.output(print(calib_temperature(positive, y))), "depends on that")
+})

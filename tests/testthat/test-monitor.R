@@ -352,13 +352,13 @@ test_that("beside the safe Hosmer-Lemeshow test: both stay low where the forecas
 test_that("lines end at periods with an infinite score", {
   m <- calib_monitor(c(0.2, 0.6, 0.3, 0.7, 0, 0.4, 0.8, 0.3), c(0, 1, 1, 0, 1, 0, 1, 0), period = rep(c("a", "b", "c", "d"), each = 2))
   built <- ggplot2::ggplot_build(autoplot(m, "scores"))
-  line <- built$data[[2]]
+  line <- built$data[[3]]
   loss <- line[line$PANEL == 1, ]
   expect_equal(loss$x, 1:2) # not on to d
-  words <- built$data[[4]]
+  words <- built$data[[5]]
   expect_equal(words$x[words$PANEL == 1], 3)
   expect_identical(words$label[words$PANEL == 1], "Inf")
-  expect_equal(sum(built$data[[3]]$PANEL == 1), 3)
+  expect_equal(sum(built$data[[4]]$PANEL == 1), 3)
 })
 
 test_that("labels of tiny probability are finite evidence, at every stage", {
@@ -423,10 +423,10 @@ test_that("summary() does not speak of a loss where the forecast was never calib
   p <- runif(600)
   wrong <- rbinom(600, 1, plogis(3 * qlogis(p)))
   from_start <- calib_monitor(p, wrong, period = rep(c("a", "b"), each = 300))
-  expect_output(print(summary(from_start)), "in period \"a\": the forecast was miscalibrated from the start")
+  expect_output(print(summary(from_start)), "in period \"a\":\\s+the forecast was miscalibrated from the start")
   right <- rbinom(600, 1, p)
   later <- calib_monitor(c(p, p), c(right, wrong), period = rep(c("a", "b"), each = 600))
-  expect_output(print(summary(later)), "in period \"b\": calibration was lost about then")
+  expect_output(print(summary(later)), "in period \"b\":\\s+calibration was lost about then")
 })
 
 test_that("an inverse temperature beyond the grid is said to be there, and plot() draws", {
@@ -436,8 +436,35 @@ test_that("an inverse temperature beyond the grid is said to be there, and plot(
   })
   m <- calib_monitor(pmin(pmax(d$p, 1e-12), 1 - 1e-12), d$y, classes = 0:1)
   expect_true(is.na(summary(m)$slope))
-  expect_output(print(summary(m)), "Inverse temperature of the run below 0.16 .*very overconfident")
+  expect_output(print(summary(m)), "Inverse temperature below 0.16 .*very overconfident")
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_identical(plot(m), m)
+})
+
+test_that("pictures have the intervals that the sums allow", {
+  set.seed(3)
+  x <- stats::rnorm(600)
+  y <- stats::rbinom(600, 1, stats::plogis(0.6 * x))
+  m <- calib_monitor(stats::plogis(x), y, period = rep(c("a", "b", "c"), each = 200))
+  # the likelihood of the inverse temperature, maximised and inverted directly
+  f <- function(b) sum(stats::plogis(ifelse(y == 1, b, -b) * x, log.p = TRUE))
+  best <- stats::optimize(f, c(0.1, 3), maximum = TRUE, tol = 1e-8)
+  g <- function(b) f(b) - best$objective + stats::qchisq(0.95, 1) / 2
+  direct <- c(stats::uniroot(g, c(0.05, best$maximum))$root, stats::uniroot(g, c(best$maximum, 3))$root)
+  expect_equal(monitor_slope_interval(colSums(monitor_sums(m, "temperature"))), direct, tolerance = 2e-3)
+  expect_identical(monitor_slope_interval(rep(0, length(monitor_t$value))), c(NA_real_, NA_real_))
+  bars <- function(picture) Filter(function(layer) inherits(layer$geom, "GeomLinerange"), picture$layers)[[1]]
+  drawn <- bars(autoplot(m, "scores"))$data
+  accuracy <- drawn[grepl("Accuracy", drawn$measure), ]
+  hits <- tapply(ifelse(x > 0, y == 1, y == 0), rep(1:3, each = 200), sum)
+  wilson <- t(sapply(hits, function(k) stats::prop.test(k, 200, correct = FALSE)$conf.int))
+  expect_equal(unname(as.matrix(accuracy[c("conf.low", "conf.high")])), unname(wilson))
+  reliability <- autoplot(m, "reliability")
+  bars(reliability)
+  expect_true(all(reliability$data$conf.low <= reliability$data$observed & reliability$data$observed <= reliability$data$conf.high))
+  expect_match(attr(reliability$labels$caption, "words"), "95% intervals")
+  said <- utils::capture.output(print(summary(m)))
+  expect_lte(max(nchar(said)), 80)
+  expect_match(said, "^ *period +n +log loss +Brier +accuracy +conf\\. +over +under +slope +O:E$", all = FALSE)
 })

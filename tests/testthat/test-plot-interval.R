@@ -51,3 +51,23 @@ test_that("wrong arguments are input errors", {
   error(plot_interval(fit, data$z[1:2, ], lvel = 1), "lvel")
   error(plot_interval(fit, data$z[1:2, ], rows = 0), "rows")
 })
+
+test_that("long names of classes stay readable: on several lines before they are shortened", {
+  set.seed(2)
+  names <- c("golden retriever", "Labrador retriever", "Chesapeake Bay retriever", "curly-coated retriever", "flat-coated retriever")
+  y <- factor(names[sample(5, 100, TRUE)], levels = names)
+  z <- matrix(stats::rnorm(500), 100, dimnames = list(NULL, names))
+  z[cbind(1:100, as.integer(y))] <- z[cbind(1:100, as.integer(y))] + 2
+  fit <- calib_temperature(z, y)
+  labels <- function(plot) unname(plot$scales$get_scales("y")$labels)
+  four <- labels(plot_interval(fit, z[1:4, ]))
+  expect_true(all(gsub("\n", " ", four) %in% names))
+  expect_true("Chesapeake Bay\nretriever" %in% four)
+  nine <- plot_interval(fit, z[1:9, ], rows = 9)
+  expect_no_match(labels(nine), "...", fixed = TRUE)
+  expect_lt(as.numeric(nine$theme$axis.text.y$size), 1)
+  # one word that is too long is cut as before
+  names[1] <- strrep("x", 40)
+  levels(y) <- colnames(z) <- names
+  expect_match(labels(plot_interval(calib_temperature(z, y), z[1:9, ], rows = 9, classes = 5)), "xx...xx", fixed = TRUE, all = FALSE)
+})

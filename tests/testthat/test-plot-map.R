@@ -73,3 +73,26 @@ test_that("the map looks as it did", {
   expect_picture("two maps", plot_map(list(None = calib_none(p, data$y),
     Temperature = warm), points = 51))
 })
+
+test_that("scores are drawn as ticks at the foot", {
+  set.seed(2)
+  p <- stats::runif(60)
+  fit <- calib_platt(p, stats::rbinom(60, 1, p))
+  rug <- function(plot) Filter(function(layer) inherits(layer$geom, "GeomRug"), plot$layers)
+  expect_length(rug(plot_map(fit)), 0)
+  plot <- plot_map(fit, scores = p)
+  expect_equal(rug(plot)[[1]]$data$p, sort(p))
+  expect_match(attr(plot$labels$caption, "words"), "Ticks at the foot: the scores.", fixed = TRUE)
+  # many are thinned by rank, both ends kept
+  many <- stats::rbeta(5000, 1, 5)
+  drawn <- rug(plot_map(fit, scores = many))[[1]]$data$p
+  expect_equal(range(drawn), range(many))
+  expect_length(drawn, 1000)
+  # logits become probabilities, of each class in its panel
+  z <- matrix(stats::rnorm(60), 20)
+  three <- calib_histogram(z, rep(1:3, length.out = 20), input = "logits", bins = 2)
+  drawn <- rug(autoplot(three, scores = z, classes = "2"))[[1]]$data
+  expect_equal(drawn$p, sort(exp(z[, 2]) / rowSums(exp(z))))
+  expect_error(plot_map(fit, scores = "a"), "`scores`", class = "gpcalib_error_input")
+  expect_error(plot_map(fit, scores = numeric()), "`scores` has no rows", class = "gpcalib_error_input")
+})

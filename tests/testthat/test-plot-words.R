@@ -66,3 +66,18 @@ test_that("axes of studies have decimals, not powers of ten", {
   study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature"), n_cal = 300, splits = 2, metrics = "class_accuracy")
   expect_identical(autoplot(study)$scales$get_scales("x")$labels(c(-5e-4, 0)), c("-0.0005", "0"))
 })
+
+test_that("pictures are chosen by `what`, and `type` is the same", {
+  m <- calib_monitor(c(0.2, 0.6, 0.3, 0.7), c(0, 1, 1, 0), period = c("a", "a", "b", "b"))
+  same <- function(a, b) expect_identical(list(a$data, a$labels), list(b$data, b$labels))
+  for (which in c("evidence", "scores", "reliability")) {
+    same(autoplot(m, which), autoplot(m, what = which))
+    same(autoplot(m, which), autoplot(m, type = which))
+  }
+  expect_error(autoplot(m, type = "odd"), "must be one of", class = "gpcalib_error_input")
+  set.seed(1)
+  y <- rep(1:3, 20)
+  fit <- calib_gp(stats::rnorm(180) + 2 * diag(3)[y, ], y, class_effects = "offset")
+  same(autoplot(fit, what = "offsets"), autoplot(fit, type = "offsets"))
+  same(autoplot(fit), autoplot(fit, type = "map"))
+})

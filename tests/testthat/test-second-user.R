@@ -12,7 +12,7 @@ test_that("words of other packages get a hint", {
     expect_error(predict(object, 0.3, type = "response"), "type = \"prob\"", class = "gpcalib_error_input")
   }
   expect_error(augment(fit, rain, rain$prob), "exchanged", class = "gpcalib_error_input")
-  expect_error(calib_metrics(list(rain$prob, rain$prob), rain$rain), "one forecast at a time", class = "gpcalib_error_input")
+  expect_error(ece(list(rain$prob, rain$prob), rain$rain), "These take several: calib_metrics()", fixed = TRUE, class = "gpcalib_error_input")
   expect_error(calib_monitor(rain$prob, rain$rain, time = rain$time), "given by `period`", class = "gpcalib_error_input")
   patients <- data.frame(age = c(40, 50), size = c(170, 180), weight = c(60, 70))
   expect_error(predict(fit, patients), "predictions of the classifier, not its predictors", class = "gpcalib_error_input")

@@ -197,7 +197,7 @@ test_that("a validation says in words what it found", {
   p <- runif(2000)
   y <- rbinom(2000, 1, p)
   valid <- calib_validate(p, y)
-  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI contain their ideal values\\.")
+  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI contain their ideal\\s+values\\.")
   bent <- rbinom(2000, 1, plogis(qlogis(p) + 0.8 * sin(4 * qlogis(p))))
   expect_output(print(calib_validate(p, bent)), "No\\s+miscalibration\\s+of\\s+mean\\s+or\\s+slope\\s+was\\s+found,\\s+but\\s+the\\s+calibration\\s+curve departs.*If\\s+the\\s+probabilities\\s+have\\s+not\\s+been\\s+calibrated\\s+on")
   by <- rep(c("men", "women"), 1000)
@@ -307,4 +307,39 @@ test_that("probabilities that nearly tie do not leave the curve without a covari
 
 test_that("a limit above 0 is not printed as 0", {
   expect_identical(say_decimals(c(0, 1e-5, -1e-5, 0.25), 3), c("0.000", "<0.001", "0.000", "0.250"))
+})
+
+test_that("few events: neither words nor picture make them look like many", {
+  set.seed(1)
+  x <- stats::qlogis(.06) + stats::rnorm(300)
+  y <- stats::rbinom(300, 1, stats::plogis(x))
+  few <- calib_validate(stats::plogis(x), y)
+  said <- gsub("\\s+", " ", paste(utils::capture.output(print(few)), collapse = " "))
+  slope <- few[few$measure == "slope", ]
+  expect_match(said, sprintf("But %d events leave much open (slopes from %.2f to %.2f are possible), and a bent curve may look straight.", sum(y),
+    slope$conf.low, slope$conf.high), fixed = TRUE)
+  words <- function(plot) attr(plot$labels$caption, "words")
+  expect_match(words(autoplot(few)), paste0("Only ", sum(y), " events: a bent curve may look straight"))
+  turned <- calib_validate(1 - stats::plogis(x), 1 - y)
+  expect_match(words(autoplot(turned)), paste0("Only ", sum(y), " non-events: a bent"))
+  expect_match(words(plot_reliability(list(a = stats::plogis(x), b = stats::plogis(x)), y, method = "smooth")), "Where there are fewer than 50 events or non-events, a bent")
+  # enough of both: not a word
+  x <- stats::rnorm(300)
+  many <- calib_validate(stats::plogis(x), stats::rbinom(300, 1, stats::plogis(x)))
+  expect_no_match(words(autoplot(many)), "bent")
+  expect_no_match(paste(utils::capture.output(print(many)), collapse = " "), "bent")
+})
+
+test_that("the picture has the limited slope where print() has it", {
+  set.seed(1)
+  x <- stats::rnorm(400)
+  y <- stats::rbinom(400, 1, stats::plogis(x))
+  corner <- function(valid) attr(attr(valid, "tables")[[1]], "corner")
+  plain <- calib_validate(stats::plogis(x), y)
+  expect_no_match(corner(plain), "limited")
+  x[1:3] <- c(-60, -50, -40)
+  y[1:3] <- c(0, 1, 0)
+  far <- calib_validate(stats::plogis(x), y)
+  expect_match(corner(far), sprintf("slope %.3f\nslope, limited %.3f\n", far$estimate[far$measure == "slope"], attr(far, "far")["slope", 1]), fixed = TRUE)
+  expect_match(attr(autoplot(far)$labels$caption, "words"), "limited: odds beyond 10,000 to 1 count as that")
 })

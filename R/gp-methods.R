@@ -254,7 +254,7 @@ object_wrong.calib_gp <- function(object) {
     return("has a lengthscale far below the range of its inducing inputs")
   }
   cov <- object$q_cov
-  if (!identical(dim(cov), c(size, size)) || !isSymmetric(cov, tol = 1e-8) ||
+  if (!identical(dim(cov), c(size, size)) || max(abs(cov - t(cov))) > 1e-8 * max(abs(cov)) || # isSymmetric() takes as long as the prediction
     inherits(try(chol(cov), silent = TRUE), "try-error")) {
     return("has a posterior covariance that is not positive definite")
   }

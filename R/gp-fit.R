@@ -22,8 +22,9 @@ fit_gp <- function(data, mean, spec, floor) {
   }
   fit <- fit_with(spec)
   if (is.null(spec$inducing) && is.null(spec$site) && gp_too_many(fit)) fit <- fewer_inducing(fit, fit_with, spec)
-  rises <- function(fit) gp_increasing(fit, mean, two_ends(scores, fit))
-  if (asks_rising(spec) && !rises(fit)) fit <- rising_fit(fit, fit_with, spec, rises)
+  rises <- function(fit, slack = 0) gp_increasing(fit, mean, two_ends(scores, fit), slack)
+  will_do <- function(fit) rises(fit, if (is.null(spec$site)) 0 else fall_known)
+  if (asks_rising(spec) && !will_do(fit)) fit <- rising_fit(fit, fit_with, spec, will_do)
   increasing <- if (fit$class_effects == "none") fit$increasing else rises(fit)
   averaged <- gp_averaged_part(fit)
   doubted <- spec$class_effects == "auto" && !"offset" %in% names(spec$hyper)
@@ -109,7 +110,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     floors = if (mean == "log") floors else log(floors), floor_prior = floor_prior(floors, spec),
     n_inducing = as.integer(if (length(inducing) == 1) inducing else 0L),
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
-    variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
+    again = isTRUE(spec$updates), variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
     slope = held("slope", if (mean == "linear") NA_real_ else 1),
     arg = data$scan$arg, tol = spec$control$tol, max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,

@@ -81,7 +81,7 @@ update_spec <- function(object, data, forget) {
   spec <- list(class_effects = if (frozen && is.null(stream$effects) && is.null(stream$offsets)) "none" else object$effects_asked, monotone = object$monotone,
     mean = object$mean, center = object$center, covariance = object$covariance,
     inducing = if (!length(object$inducing) %in% c(16, 32, 64)) length(object$inducing), move = FALSE,
-    hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
+    updates = forget < 1, hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
     control = if (is.null(control)) gp_control(buffer = 0) else { # of a version that kept no rows
       gp_control(matrix_classes = control[1], softmax_classes = control[2], buffer = if (!is.na(control[3])) control[3],
         diagonal_classes = if (length(control) > 3) control[4] else 2L) # of a version without

@@ -19,7 +19,8 @@ typedef struct {
                        effects; -INFINITY: there are whatever they promise */
   const gpc_joint_site *site; /* rows seen before, or NULL */
   int freeze;                 /* are these rows to be frozen, for later ones? */
-  double tol;
+  double tol;    /* nats: stop when a step promises less ... */
+  double enough; /* ... or has gained less, having promised less than tol */
   int max_passes;
   gpc_poll poll;
   void *poll_data;

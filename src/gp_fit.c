@@ -314,6 +314,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                               .site = s->effect_site,
                               .freeze = s->freeze,
                               .tol = fmax(1e-2, s->tol),
+                              .enough = fmax(0.1 * fmax(1e-2, s->tol), s->enough),
                               .max_passes = s->max_passes,
                               .poll = f->poll,
                               .poll_data = f->poll_data};

@@ -301,6 +301,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
     return GPC_OK;
   }
   gpc_start_limits(f, &f->at, &limits);
+  const double tol = fmax(1e-2, s->tol);
   gpc_effects_settings how = {.slope = isnan(f->guess) ? f->at.slope : f->guess,
                               .s2_free = limits.box.s2_free,
                               .l_free = limits.box.l_free,
@@ -313,8 +314,8 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                               .worthless = s->worthless,
                               .site = s->effect_site,
                               .freeze = s->freeze,
-                              .tol = fmax(1e-2, s->tol),
-                              .enough = fmax(0.1 * fmax(1e-2, s->tol), s->enough),
+                              .tol = fmax(tol, s->effects_tol),
+                              .enough = fmax(0.1 * tol, s->enough),
                               .max_passes = s->max_passes,
                               .poll = f->poll,
                               .poll_data = f->poll_data};

@@ -33,8 +33,8 @@ typedef struct {
   double noise;
   const int *arg; /* [n] class with the highest score of each row, from 1 */
   double tol;
-  double enough; /* nats: a step that gains less is the last of effects (gp_effects.h);
-                    a tenth of tol at the least */
+  double effects_tol, enough; /* of effects of few classes (gp_effects.h), if larger than
+                                 .01 and a tenth of that, or than tol and a tenth of it */
   int max_passes;
   size_t bins;                        /* of the histograms of scores */
   int effects[GPC_BLOCKS];            /* which effects of the classes to add */

@@ -22,10 +22,11 @@ fit_gp <- function(data, mean, spec, floor) {
   }
   fit <- fit_with(spec)
   if (is.null(spec$inducing) && is.null(spec$site) && gp_too_many(fit)) fit <- fewer_inducing(fit, fit_with, spec)
-  rises <- function(fit) gp_increasing(fit, mean, two_ends(scores, fit))
-  fit$rises <- if (asks_rising(spec) || fit$class_effects != "none") rises(fit)
-  if (asks_rising(spec) && !fit$rises) fit <- rising_fit(fit, fit_with, spec, rises)
-  increasing <- if (fit$class_effects == "none") fit$increasing else fit$rises
+  slack <- if (is.null(spec$site)) 0 else fall_known
+  rises <- function(fit, slack) gp_increasing(fit, mean, two_ends(scores, fit), slack)
+  fit$rises <- if (asks_rising(spec) || fit$class_effects != "none") rises(fit, slack)
+  if (asks_rising(spec) && !fit$rises) fit <- rising_fit(fit, fit_with, spec, function(fit) rises(fit, slack))
+  increasing <- if (fit$class_effects == "none") fit$increasing else if (slack == 0) fit$rises else rises(fit, 0)
   averaged <- gp_averaged_part(fit)
   doubted <- spec$class_effects == "auto" && !"offset" %in% names(spec$hyper)
   if (!is.null(averaged) && !is.null(fit$offsets) && doubted) averaged <- average_doubted(averaged, fit$offsets)
@@ -110,9 +111,9 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     floors = if (mean == "log") floors else log(floors), floor_prior = floor_prior(floors, spec),
     n_inducing = as.integer(if (length(inducing) == 1) inducing else 0L),
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
-    variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
+    again = isTRUE(spec$updates), variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
     slope = held("slope", if (mean == "linear") NA_real_ else 1),
-    arg = data$scan$arg, tol = spec$control$tol, max_passes = spec$control$max_passes,
+    arg = data$scan$arg, tol = spec$control$tol, effects_tol = max(0, spec$effects_tol), enough = max(0, spec$enough), max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,
     effects = blocks,
     effect_variance = c(held("offset"), held("matrix"), held("softmax"), held("power"), held("skew")),

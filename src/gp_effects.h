@@ -20,7 +20,8 @@ typedef struct {
   double odds; /* of effects to none before the rows are seen, eq. (45a); 0: not doubted */
   const gpc_joint_site *site; /* rows seen before, or NULL */
   int freeze;                 /* are these rows to be frozen, for later ones? */
-  double tol;
+  double tol;    /* nats: stop when a step promises less ... */
+  double enough; /* ... or has gained less, having promised less than tol */
   int max_passes;
   gpc_poll poll;
   void *poll_data;

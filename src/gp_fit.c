@@ -2,7 +2,8 @@
  *
  *   for every floor, if there is a choice:  prepare, begin, optimise roughly
  *   for the best floor:                     optimise, with more inducing inputs
- *                                           while the lengthscale asks for them
+ *                                           while the lengthscale asks for them,
+ *                                           a second time if that is asked for
  *   effects of few classes
  *   describe the result, average over the hyperparameters
  *   effects of many classes
@@ -70,6 +71,41 @@ static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimi
       return status;
     double_inducing(f);
   }
+}
+
+#define NO_PROCESS 0.5 /* parameters that the rows have determined, m - tr(S) */
+
+/* Is nothing left of the process? Its variance need not be small for that: with a long
+ * lengthscale it adds a constant. */
+static int lost_process(const gpc_fitting *f) {
+  double left = (double)f->at.m;
+  for (size_t i = 0; i < f->at.m; i++)
+    left -= f->at.q_cov[i * (f->at.m + 1)];
+  return left < NO_PROCESS;
+}
+
+static int is_fit(gpc_status status) {
+  return status == GPC_OK || status == GPC_NOT_CONVERGED;
+}
+
+/* The fit of the chosen floor began where the quick fit of that floor ended, and this where
+ * that of another floor had: without a process they are as near to the optimum without one
+ * as can be. Once more from where a fit of a given floor begins; the better one stays. */
+static gpc_status optimise_again(gpc_fitting *f, gpc_optimiser *o) {
+  const double elbo = o->here.elbo;
+  gpc_params line = f->at;
+  f->at = gpc_params_get(f->memory, f->settings->m ? f->settings->m : FIRST_INDUCING);
+  f->begun = f->warm = 0;
+  gpc_start_inducing(f, f->at.m, f->at.inducing);
+  const gpc_status status = optimise(f, 0, elbo, o);
+  if (is_fit(status) && o->here.elbo > elbo) {
+    gpc_params_give(f->memory, &line);
+    return status;
+  }
+  gpc_params_give(f->memory, &f->at);
+  f->at = line;
+  f->begun = f->warm = 1;
+  return optimise(f, 0, -INFINITY, o);
 }
 
 /* The line for one floor, and what visits need. */
@@ -170,7 +206,7 @@ static gpc_status choose_floor(gpc_fitting *f, gpc_sample *sample, laid_line **l
     void *mark = f->memory->mark(f->memory->self);
     laid_line *own;
     status = try_floor(f, &best, prior, &own, &o);
-    const int fitted = status == GPC_OK || status == GPC_NOT_CONVERGED;
+    const int fitted = is_fit(status);
     const int better = fitted && o.here.elbo + prior > best.value;
     if (!(better && keep))
       f->memory->release(f->memory->self, mark);
@@ -265,6 +301,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
     return GPC_OK;
   }
   gpc_start_limits(f, &f->at, &limits);
+  const double tol = fmax(1e-2, s->tol);
   gpc_effects_settings how = {.slope = isnan(f->guess) ? f->at.slope : f->guess,
                               .s2_free = limits.box.s2_free,
                               .l_free = limits.box.l_free,
@@ -278,7 +315,8 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
                               .odds = s->odds,
                               .site = s->effect_site,
                               .freeze = s->freeze,
-                              .tol = fmax(1e-2, s->tol),
+                              .tol = fmax(tol, s->effects_tol),
+                              .enough = fmax(0.1 * tol, s->enough),
                               .max_passes = s->max_passes,
                               .poll = f->poll,
                               .poll_data = f->poll_data};
@@ -405,7 +443,9 @@ gpc_status gpc_gp_fit(const gpc_gp_data *data, const gpc_fit_settings *settings,
     return GPC_TOO_COARSE;
   begin_optimiser(&f, &line->visitor, &optimiser);
   status = optimise(&f, 0, -INFINITY, &optimiser);
-  if (status != GPC_OK && status != GPC_NOT_CONVERGED)
+  if (is_fit(status) && settings->again && settings->floors > 1 && lost_process(&f))
+    status = optimise_again(&f, &optimiser);
+  if (!is_fit(status))
     return status;
   gpc_optimiser_give(&optimiser);
   gpc_ruler_keep(&line->ruler, 0);

@@ -55,10 +55,13 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.variance = number(list, "variance");
   s.lengthscale = number(list, "lengthscale");
   s.slope = number(list, "slope");
+  s.again = flag(list, "again");
   s.least_l = number(list, "least_l");
   s.noise = number(list, "noise");
   s.arg = r_codes(r_element(list, "arg"), "arg", n, k);
   s.tol = number(list, "tol");
+  s.effects_tol = number(list, "effects_tol");
+  s.enough = number(list, "enough");
   s.max_passes = r_count(r_element(list, "max_passes"), "max_passes");
   s.bins = (size_t)r_count(r_element(list, "bins"), "bins");
   const int *effects = r_integers(r_element(list, "effects"), "effects", GPC_BLOCKS);

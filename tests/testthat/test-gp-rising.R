@@ -64,6 +64,26 @@ test_that("several classes: the shared map rises, and the floor stays the one th
   expect_gt(found, 0)
 })
 
+test_that("a fall within the error of frozen rows is none, which the object says all the same", {
+  set.seed(2)
+  z <- 2 * matrix(rnorm(750), 250)
+  z <- z - rowMeans(z)
+  y <- max.col(z + 0.55 * sin(2 * z) - log(-log(matrix(runif(750), 250))))
+  fit_rows <- function(rows) {
+    suppressWarnings(calib_gp(z[rows, ], y[rows], class_effects = "offset", integrate = FALSE, control = gp_control(buffer = 0)))
+  }
+  fit <- suppressWarnings(update(fit_rows(1:200), z[201:250, ], y[201:250]))
+  map <- .Call(C_gp_latent, fit, seq(fit$range[1], fit$range[2], length.out = 512))
+  fall <- max((cummax(map$mean) - map$mean) / sqrt(map$var))
+  expect_gt(fall, 1e-3)
+  expect_lt(fall, fall_known)
+  expect_false(fit$increasing)
+  expect_lt(fit$hyper[["lengthscale"]], 1) # of a map made to rise: 40
+  expect_false(gp_increasing(fit, "linear", NULL, 0.9 * fall))
+  expect_true(gp_increasing(fit, "linear", NULL, 1.1 * fall))
+  expect_true(fit_rows(1:250)$increasing) # with nothing frozen the rule is as strict as ever
+})
+
 test_that("an update follows the same rule", {
   d <- few_rows(2)
   rows <- seq_len(30)

@@ -73,13 +73,55 @@ test_that("an update is the fit of all rows wherever the one before it ended", {
   d$scores <- 3 * sin(d$scores) + d$scores
   batch <- function(fit, rows) more(fit, d$scores[rows, ], d$labels[rows])
   whole <- rows_gp(d$scores[1:800, ], d$labels[1:800])
+  first <- NULL
   for (from in list(1:100, 401:500)) {
     fit <- batch(rows_gp(d$scores[from, ], d$labels[from]), setdiff(1:400, from))
     fit <- batch(fit, setdiff(401:800, from))
-    expect_equal(fit$passes, whole$passes)
-    expect_equal(fit$elbo, whole$elbo, tolerance = 1e-6)
-    expect_equal(predict(fit, d$scores), predict(whole, d$scores), tolerance = 1e-5)
+    expect_lt(fit$passes, whole$passes) # by update_tol and update_enough
+    expect_gt(fit$elbo, whole$elbo - 800 * update_enough)
+    expect_lt(log_loss(predict(fit, d$scores), d$labels), log_loss(predict(whole, d$scores), d$labels) + 1e-3)
+    if (is.null(first)) first <- fit
+    expect_equal(fit$passes, first$passes)
+    expect_equal(fit$elbo, first$elbo, tolerance = 1e-6)
+    expect_equal(predict(fit, d$scores), predict(first, d$scores), tolerance = 1e-5)
   }
+})
+
+test_that("an update has no more passes than the fit of all rows, that of the batch alone as many, and that of two classes, too", {
+  d <- with_seed(61, mixed_data(900, 3))
+  d$scores <- 3 * sin(d$scores) + d$scores
+  one <- rows_gp(d$scores[1:700, ], d$labels[1:700])
+  whole <- rows_gp(d$scores, d$labels)
+  new <- more(one, d$scores[701:900, ], d$labels[701:900])
+  expect_lte(new$passes, whole$passes)
+  expect_lt(log_loss(predict(new, d$scores), d$labels), log_loss(predict(whole, d$scores), d$labels) + 1e-3)
+  alone <- rows_gp(d$scores[701:900, ], d$labels[701:900])
+  new <- more(one, d$scores[701:900, ], d$labels[701:900], forget = 1)
+  expect_identical(new$passes, alone$passes)
+  expect_equal(predict(new, d$scores), predict(alone, d$scores), tolerance = 1e-6)
+  d <- with_seed(62, mixed_data(400, 2))
+  whole <- rows_gp(d$scores, d$labels)
+  new <- more(rows_gp(d$scores[1:300, ], d$labels[1:300]), d$scores[301:400, ], d$labels[301:400])
+  expect_identical(new$passes, whole$passes)
+  expect_equal(new$elbo, whole$elbo, tolerance = 1e-6)
+})
+
+test_that("where the fit of the chosen floor has lost its process, an update looks for one as the fit of a given floor does", {
+  d <- with_seed(335, {
+    z <- 10 * matrix(rnorm(400), 100)
+    u <- z - rowMeans(z)
+    list(z = z, y = max.col(0.3 * u + sin(u) - log(-log(matrix(runif(400), 100)))))
+  })
+  p <- oracle_softmax(d$z)
+  p[p < 1e-5] <- 0
+  p <- p / rowSums(p)
+  fit <- function(rows, ...) rows_gp(p[rows, ], d$y[rows], "probs", class_effects = "none", ...)
+  new <- more(fit(1:60), p[61:100, ], d$y[61:100])
+  given <- fit(1:100, floor = new$floor)
+  expect_equal(new$elbo, given$elbo, tolerance = 1e-4)
+  expect_gt(new$elbo, fit(1:100)$elbo + 0.5)
+  # forgetting all is a fit of the batch, no more
+  expect_identical(more(fit(1:60), p, d$y, forget = 1)$elbo, fit(1:100)$elbo)
 })
 
 test_that("objects with the last optimum of the process, which are no longer made, are updated", {

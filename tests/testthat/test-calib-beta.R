@@ -168,3 +168,16 @@ test_that("equal scores with \"ab\" give their rate by a power of the odds", {
   fit <- suppressWarnings(calib_beta(rep(0.5, 100), rep(0:1, c(80, 20)), params = "ab"))
   expect_identical(unname(coef(fit)), c(1, 1, 0))
 })
+
+test_that("a map that jumps is told, and one power for both ends does not", {
+  set.seed(1)
+  x <- rnorm(500, -12, 5)
+  y <- rbinom(500, 1, plogis(0.3 * (x + 8)))
+  p <- plogis(x)
+  p[y == 0] <- pmin(p[y == 0], 2e-5 * runif(sum(y == 0))) # whatever is likelier is of the event
+  expect_warning(fit <- calib_beta(p, y), class = "gpcalib_warning_steep")
+  expect_gt(fit$coefficients["b", 1], steep)
+  expect_identical(unname(predict(fit, 0.1)[, 2]), 1)
+  expect_no_warning(calib_beta(p, y, params = "am"))
+  expect_no_warning(calib_beta(rain_nyc$prob, rain_nyc$rain))
+})

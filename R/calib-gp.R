@@ -74,12 +74,15 @@
 #' classes there are offsets, a matrix on the temperature-scaled probabilities (1/(2K) is subtracted from them, and negative differences count as 0), and powers if
 #' these raise the bound. They are fitted after the map, which stays as it is, and are independent of each other in the posterior. With more
 #' classes there are only offsets. With 100 classes the matrix lowered the log loss by 0.006 to 0.008 with 5000 calibration rows, and by about 0.001
-#' with 1000; with 200 it made no difference. [`summary()`][calibrator] says which classes are shifted, and which
-#' are confused more or less often than the scores say. (How often classes are confused at all, the usual confusion table, is
+#' with 1000; with 200 it made no difference. [`summary()`][calibrator] lists the classes with clear offsets, and the pairs of classes
+#' between which the matrix changes most. Offsets, matrix and map act together: how much likelier a class becomes on the whole, say
+#' `colMeans(predict(fit, scores))` beside its frequency and its mean score. (How often classes are confused, the usual confusion table, is
 #' `table(labels, predict(fit, scores, type = "class"))`.)
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
 #' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`, and `shape[k, d]`, the
-#' shape where the temperature-scaled log-odds are d or -d); `power[k]`.
+#' shape where the temperature-scaled log-odds are d or -d, which is 0 for d = 2 by definition); `power[k]`. `sd_offset`, `sd_matrix` and so on are the
+#' prior standard deviations (square roots of the variances in `hyper`). Those of the matrix refer to scores divided by their root mean square, the entries
+#' `matrix[k, j]` to the scores themselves.
 #' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
 #'
 #' # Keeping the accuracy of the classifier

@@ -253,22 +253,25 @@ print_effects <- function(effects, classes) {
   }
   shifted <- effects$shifted
   if (!is.null(shifted)) {
-    cat("  shifted by more than two standard deviations: ", if (nrow(shifted)) {
+    cat("  classes shifted by an offset of more than two standard deviations: ", if (nrow(shifted)) {
       paste0("\"", shifted$class, "\" ", signed(shifted$estimate), collapse = ", ")
     } else {
       "none"
     }, if (effects$n_shifted > nrow(shifted)) paste0(", and ", effects$n_shifted - nrow(shifted), " more"), "\n", sep = "")
+    if (nrow(shifted) && !is.null(effects$mixed)) {
+      cat("    (offsets alone: map and matrix also change how likely a class is; see colMeans(predict(fit, scores)))\n")
+    }
   }
   mixed <- effects$mixed
   if (!is.null(mixed)) {
     count <- attr(mixed, "count")
     said <- if (!nrow(mixed)) {
-      "pairs confused more or less often than the scores say: none, by more than two standard deviations"
+      "pairs of classes mixed up: the matrix changes none by more than two standard deviations"
     } else {
-      paste0("pairs confused more (+) or less (-) often than the scores say; in brackets, the change in the latent value of the true class when the scores give 90 % to the other; ",
-        if (count > nrow(mixed)) paste0("the ", nrow(mixed), " largest of "), count, " that exceed", if (count == 1) "s", " two standard deviations:")
+      paste0("pairs of classes mixed up: where the scores give 90 % to one class, the matrix raises (+) or lowers (-) the latent value of another. ",
+        if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two standard deviations:")
     }
-    pairs <- if (nrow(mixed)) paste0("true \"", mixed$class, "\" scored as \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))
+    pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))
     # a blank within a pair is none between lines
     lines <- if (length(pairs)) gsub("\r", " ", strwrap(paste(gsub(" ", "\r", pairs), collapse = " "), 96, indent = 4, exdent = 4))
     cat(strwrap(said, 98, indent = 2, exdent = 4), lines, sep = "\n")

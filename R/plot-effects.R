@@ -31,7 +31,11 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     ggplot2::scale_y_discrete(labels = function(x) shorten(x, 24)) +
     labs(title = "Offsets of the classes", x = "Offset of the latent value", y = NULL,
       caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " offsets farthest from 0 (of ", k, "). "),
-        "Right of 0 the class becomes more likely. Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
+        if (is.null(effect_moves(object))) {
+          "Right of 0 the class becomes more likely. "
+        } else {
+          "Change of the latent value where all scores of a row are equal; elsewhere map and matrix also change how likely a class is. "
+        }, "Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
 }
@@ -61,7 +65,8 @@ plot_moves <- function(object, ..., base_size = 9) {
   named <- rows[match(paste(clear$class, clear$said, sep = "\r"), paste(rows$class, rows$said, sep = "\r")), ]
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
-  short <- function(x) shorten(x, if (k > 12) 6 else 10)
+  length_shown <- if (k > 12) 6 else if (base_size < 8) 10 else 16 # of a name on an axis; the caption has the same
+  short <- function(x) shorten(x, length_shown)
   ticks <- classes[seq(1, k, by = ceiling(k / most_ticks))] # of many classes every second or third has its name
   # as many digits as the largest of them needs; those that they do not show are not named
   digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
@@ -89,7 +94,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Pairwise class effects", x = "Class to which the scores give 90 %", y = "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named, attr(clear, "count")),
+      caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named, attr(clear, "count"), max(12, length_shown)),
         " Changes sum to zero over the classes.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
@@ -99,14 +104,14 @@ plot_moves <- function(object, ..., base_size = 9) {
 }
 
 #' The framed moves in a sentence
-#' @param count how many exceed two standard deviations.
+#' @param count how many exceed two standard deviations; @param most letters of a name.
 #' @noRd
-say_moves <- function(named, count) {
+say_moves <- function(named, count, most = 12) {
   if (!nrow(named)) return("No cell is framed: no change off the diagonal exceeds two posterior standard deviations.")
   each <- split(named, factor(as.character(named$said), levels = unique(as.character(named$said))))
   words <- vapply(each, function(moves) {
-    paste0("when the scores say ", shorten(moves$said[1], 12), ", ", paste0(shorten(moves$class, 12),
-      ifelse(moves$estimate < 0, " is lowered by ", " is raised by "), sub("^[+-]", "", moves$label), collapse = ", "))
+    paste0("when the scores say \"", shorten(moves$said[1], most), "\", ", paste0("\"", shorten(moves$class, most),
+      ifelse(moves$estimate < 0, "\" is lowered by ", "\" is raised by "), sub("^[+-]", "", moves$label), collapse = ", "))
   }, "")
   words <- paste(words, collapse = "; ")
   paste0("Framed: ", if (nrow(named) < count) paste0("the ", nrow(named), " largest of ", count, " changes") else say_count(count, "change"),

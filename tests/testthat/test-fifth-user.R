@@ -128,16 +128,16 @@ test_that("the picture of the matrix frames only what exceeds two standard devia
   expect_match(said(quiet), "no change off the diagonal exceeds two posterior standard deviations")
   expect_gt(clear(loud), 0)
   expect_identical(frames(loud), min(5L, clear(loud)))
-  expect_match(said(loud), "when the scores say 2, 1 is raised by [0-9]")
+  expect_match(said(loud), 'when the scores say "2", "1" is raised by [0-9]')
   # summary() lists the pairs that the picture frames, and both say how many there are
   mixed <- summary(loud)$effects$mixed
   expect_identical(nrow(mixed), frames(loud))
   expect_identical(attr(mixed, "count"), clear(loud))
   expect_match(said(loud), paste0("Framed: ", if (clear(loud) > 5) paste("the 5 largest of", clear(loud)) else clear(loud), " changes? beyond"))
   shown <- capture.output(print(summary(loud)))
-  expect_true(any(grepl("true \"1\" scored as \"2\" (+", shown, fixed = TRUE)))
-  expect_lte(max(nchar(grep("scored as|often confused", shown, value = TRUE))), 100)
-  expect_output(print(summary(quiet)), "pairs confused more or less often than the scores say: none")
+  expect_true(any(grepl("\"1\" where the scores say \"2\" (+", shown, fixed = TRUE)))
+  expect_lte(max(nchar(grep("scores say|mixed up", shown, value = TRUE))), 100)
+  expect_output(print(summary(quiet)), "pairs of classes mixed up: the matrix changes none")
 })
 
 test_that("maps carry marks at corners, bands by name, and Platt and beta have theirs", {

@@ -222,8 +222,8 @@ test_that("print() and summary() say what was decided", {
   expect_output(print(three$fit), "class effects: offsets, matrix.* \\(chosen by \"auto\"\\); change in log evidence \\+")
   expect_output(print(shared_gp(three$scores, three$labels)), "class effects: none; all classes share the map\n")
   expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "does not try them with these settings")
-  expect_output(print(summary(three$fit)), "confused more .* often .*true \"1\" scored as \"2\" \\(\\+")
-  expect_output(print(summary(three$fit)), "shifted by more than two standard deviations: \"1\" \\+")
+  expect_output(print(summary(three$fit)), "mixed up: .*\"1\" where the scores say \"2\" \\(\\+")
+  expect_output(print(summary(three$fit)), "shifted by an offset of more than two standard deviations: \"1\" \\+")
   expect_output(print(summary(pair$fit)), "asymmetry: about [+-]")
   expect_output(print(summary(many$fit)), "offsets: about [+-]")
   # one sign for the whole and its parts: "lower by -0.3" would be a rise
@@ -257,7 +257,7 @@ test_that("pictures of the effects hold their tables", {
   small$effects$effect <- small$effects$effect / 50
   expect_no_match(autoplot(small, what = "matrix")$labels$caption, "[+-]0\\.0+[, .](?![0-9])", perl = TRUE)
   expect_equal(nrow(heat$data), 9)
-  expect_match(gsub("\n", " ", heat$labels$caption), "when the scores say 2, 1 is raised by")
+  expect_match(gsub("\n", " ", heat$labels$caption), 'when the scores say "2", "1" is raised by')
   for (p in list(plot, heat, autoplot(many$fit, what = "offsets"), autoplot(three$fit))) {
     expect_silent(ggplot2::ggplot_build(p))
   }

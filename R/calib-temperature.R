@@ -174,12 +174,8 @@ describe.calib_temperature <- function(object) {
   if (is.finite(object$std_error) && !isTRUE(object$votes)) {
     verdict <- if (length(object$classes) == 2 && !is.null(object[["off"]])) {
       "not a measure of overconfidence here, since the class is miscalibrated on average" # it has to make up for a shift
-    } else if (abs(log(t)) < 2 * object$std_error / t) {
-      "no clear over- or underconfidence"
-    } else if (t > 1) {
-      "the scores were overconfident"
     } else {
-      "the scores were underconfident"
+      confidence_verdict(object, t, abs(log(t)) >= 2 * object$std_error / t)
     }
     lines <- paste0(lines, " (s.e. ", format(object$std_error, digits = 2), "): ", verdict)
   }

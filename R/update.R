@@ -28,7 +28,7 @@
 #'   summary begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
 #'   dropped, and the range of the scores can grow. Only the `floor` for zeros and the scale of the effects no longer change.
 #'   Fits with more than 420 class effects (matrix effects of 21 to 26 classes) have no such quadratic: they
-#'   can be updated up to 6000 rows in all. With more than 26 classes
+#'   can be updated up to 7000 rows in all. With more than 26 classes
 #'   the quadratic function treats the class effects, offsets and matrix entries alike, as independent of each other.
 #' * A fit with `monotone = TRUE` remains monotone. `order_cost` is summed over the batches.
 #' * [calib_isotonic()] and [calib_bbq()] store, for every class, the distinct scores with the numbers of rows and of events at each of

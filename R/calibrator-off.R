@@ -55,13 +55,13 @@ own_rows <- function(object, data) {
     confidence = if (object$method %in% c("gp", "temperature")) own_confidence(scores, new$scan, labels, w / sum(w), object$input))
 }
 
-#' The mean confidence of the raw scores and the standard error of its difference from their accuracy
+#' The mean confidence of the raw scores and the standard error of its difference from their accuracy, in this order (without names: objects are to stay small)
 #' @param w shares of the rows, which sum to 1.
 #' @noRd
 own_confidence <- function(scores, scan, labels, w, input) {
   conf <- if (input == "logits") 1 / rowSums(exp(scores - scan$max)) else scan$max / scan$sum
   gap <- conf - (scan$arg == labels)
-  c(mean = sum(w * conf), error = sqrt(sum(w^2 * (gap - sum(w * gap))^2)))
+  c(sum(w * conf), sqrt(sum(w^2 * (gap - sum(w * gap))^2)))
 }
 
 #' Were the scores over- or underconfident? Not if the best temperature differs from 1 for a few extreme rows alone: then the mean confidence

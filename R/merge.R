@@ -35,7 +35,8 @@ merge.calibrator <- function(x, y, ...) {
   x$prior <- as.double(counts / sum(counts))
   x$n <- add_count(x$n, y$n)
   x$seen_weight <- sum(weight)
-  x[c("off", "row_loss", "row_accuracy", "row_confidence", "votes", "auto")] <- list(NULL)
+  x[c("off", "row_loss", "row_accuracy", "votes", "auto")] <- list(NULL)
+  x[["row_confidence"]] <- NULL
   x
 }
 

@@ -58,9 +58,9 @@
 #' power for each class: a multiple of \eqn{\log p_k}{log p_k}, where p are the temperature-scaled probabilities. The
 #' other, with few classes, is a second matrix,
 #' which multiplies these probabilities in place of the scores. Two classes have an offset and, in place of the matrices, an
-#' asymmetry and a shape: a term that bends low and high probabilities differently, so that Platt scaling and beta calibration are special
-#' cases, and a smooth curve that raises or lowers the log-odds alike on both sides of 1/2, so that with the shared map every
-#' smooth recalibration is one. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
+#' asymmetry and a shape. The asymmetry is a term that bends low and high probabilities differently; Platt scaling and beta
+#' calibration are then special cases. The shape is a smooth curve that raises or lowers the log-odds by the same amount on both
+#' sides of 1/2. Together with the shared map these can represent every smooth recalibration. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
 #' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than 1. (With more than
 #'   26 classes a score test decides first: offsets are fitted if it favours them, the matrix unless it clearly speaks
@@ -129,8 +129,9 @@
 #' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), where w is the width of the bulk of the scores.
 #' With three or more classes the straight line has a prior probability of its own, 1/5. Each posterior is a Laplace
 #' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). The average is
-#' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`, and
-#' what a process with \eqn{\nu = 1/2}{nu = 1/2} does between its knots is added to its variance. An
+#' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. A process with
+#' \eqn{\nu = 1/2}{nu = 1/2} also varies between its knots, where this distribution interpolates; the variance of these
+#' deviations is added when intervals are computed and draws are made. An
 #' interval that would not contain the probability itself is extended to do so.
 #'
 #' With up to 40 class effects, the average is also taken over a common factor of their variances. With three or more
@@ -174,7 +175,8 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
-#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax` (for two classes that of the shape), `power` and `skew` of the effects, at most 1e12. `matrix` without `skew` is that of all entries of the matrix. The noise is held at 1e-6 unless given.
+#'   variance), `slope`, and the variances `offset`, `matrix`, `softmax` (for two classes that of the shape), `power` and `skew` of the effects, at most 1e12. If only `matrix` is given and not `skew`, this variance is used for the
+#'   symmetric and the skew-symmetric part alike. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
 #'   or fix both at their optimum (`FALSE`)? See the section on hyperparameters.
@@ -190,9 +192,10 @@
 #'   * `range` (of the scores seen), `increasing` (whether the posterior mean increases on that range) and `changed` (how many calibration rows
 #'     change their most likely class);
 #'   * with `monotone = TRUE`, `order_cost` (the loss in log-likelihood) and `order_mass` (the weights of the projection);
-#'   * `averaged`, the posterior for intervals and draws, or `NULL`: the same fields, the number of its `passes`, `ends`
+#'   * `averaged`, the posterior for intervals and draws, or `NULL` if there is none. It is a list with its own `hyper`, `inducing`, `q_mean`,
+#'     `q_cov`, `slope_sd`, `slope_cross` and `passes`, which mean the same as above, and with `ends`
 #'     (see [`predict()`][predict.calib_gp]), `between` (the variance between knots), `bent` (the posterior probability
-#'     that the map is not a straight line) and, with effects of many classes, `likely` (that there are any);
+#'     that the map is not a straight line) and, with effects of many classes, `likely` (the posterior probability that there are such effects);
 #'   * `outside`, 0.2: the pseudo-count for rows unlike the calibration rows (see [`predict()`][predict.calib_gp]), or `NULL`;
 #'   * `scores_seen`, a histogram of the scores and a temperature for [`autoplot()`][autoplot.calib_gp].
 #' @references

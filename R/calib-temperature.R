@@ -4,7 +4,9 @@
 #' rows:
 #' \deqn{\pi(z)_k = \frac{\exp(z_k / T)}{\sum_j \exp(z_j / T)}.}{
 #'   pi(z)_k = exp(z_k / T) / sum_j exp(z_j / T).}
-#' T > 1 means that the classifier was overconfident, T < 1 that it was underconfident. The most likely class never changes.
+#' T > 1 makes probabilities less extreme, T < 1 more extreme. Usually the classifier was then overconfident or underconfident, but a few extreme rows can
+#' raise T as well; `print()` therefore says so only if the mean confidence differs from the accuracy by more than two standard errors. The most likely class
+#' never changes.
 #'
 #' For probabilities the logits are their logarithms. The loss is convex in 1/T. Its minimum is found by a safeguarded
 #' Halley iteration in log T, so that T is always positive, and scores of any size are allowed. The standard error of T
@@ -174,12 +176,8 @@ describe.calib_temperature <- function(object) {
   if (is.finite(object$std_error) && !isTRUE(object$votes)) {
     verdict <- if (length(object$classes) == 2 && !is.null(object[["off"]])) {
       "not a measure of overconfidence here, since the class is miscalibrated on average" # it has to make up for a shift
-    } else if (abs(log(t)) < 2 * object$std_error / t) {
-      "no clear over- or underconfidence"
-    } else if (t > 1) {
-      "the scores were overconfident"
     } else {
-      "the scores were underconfident"
+      confidence_verdict(object, t, abs(log(t)) >= 2 * object$std_error / t)
     }
     lines <- paste0(lines, " (s.e. ", format(object$std_error, digits = 2), "): ", verdict)
   }

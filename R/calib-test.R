@@ -29,7 +29,7 @@
 #'     pairs of rows, an unbiased estimate that is 0 on average under calibration and may be negative.
 #'     `estimator = "quadratic"` takes all pairs, with a p-value by redrawn labels; `"linear"` takes rows two
 #'     by two, (1, 2), (3, 4), ..., for data of any size, with a normal p-value; its power is much lower.
-#'     `"auto"` is quadratic up to 2000 rows. The kernel is \eqn{\exp(-d/\nu)}{exp(-d/nu)} with the total
+#'     `"auto"` is quadratic up to 2000 rows and linear beyond, which `print()` says; quadratic is possible up to 30,000 rows. The kernel is \eqn{\exp(-d/\nu)}{exp(-d/nu)} with the total
 #'     variation distance d (`"laplace"`) or \eqn{\exp(-d^2/2\nu^2)}{exp(-d^2/(2 nu^2))} with the Euclidean one
 #'     (`"gaussian"`); \eqn{\nu}{nu} is the median distance (of the pairs of at most 500 rows) unless
 #'     `bandwidth` gives it.}
@@ -111,7 +111,8 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
       mcb = test_mcb(forecast, replicates),
       skce = test_skce(forecast, replicates, estimator, kernel, bandwidth)
     )
-    structure(c(out, list(data.name = name, sees = test_sees[[method]])), class = c("calibration_test", "htest"))
+    sees <- c(out$sees, test_sees[[method]])[1]
+    structure(c(out[names(out) != "sees"], list(data.name = name, sees = sees)), class = c("calibration_test", "htest"))
   }
   if (is.null(by)) test(forecast, groups, data_name) else test_each(forecast, groups, check_by(by, length(forecast$labels)), test, data_name)
 }
@@ -251,7 +252,8 @@ test_skce <- function(forecast, replicates, estimator, kernel, bandwidth) {
     stop_input("method", "is \"skce\", which compares pairs of rows, but there is a forecast or group with a single row",
       "Leave that group out, or use another method.")
   }
-  if (estimator == "auto") estimator <- if (n <= skce_rows) "quadratic" else "linear"
+  chosen <- estimator == "auto"
+  if (chosen) estimator <- if (n <= skce_rows) "quadratic" else "linear"
   if (is.null(bandwidth)) bandwidth <- skce_bandwidth(forecast, kernel)
   title <- paste0("Test of calibration by the squared kernel calibration error (", estimator, " estimator), ")
   if (estimator == "linear") {
@@ -262,7 +264,7 @@ test_skce <- function(forecast, replicates, estimator, kernel, bandwidth) {
     z <- mean(h) / sqrt(stats::var(h) / length(h))
     return(list(statistic = c(z = z), parameter = c(bandwidth = bandwidth),
       p.value = stats::pnorm(z, lower.tail = FALSE), estimate = c(SKCE = mean(h)),
-      method = paste0(title, "normal p-value")))
+      method = paste0(title, "normal p-value"), sees = say_linear(n, chosen)))
   }
   if (n > most_skce_rows) {
     stop_input("estimator", paste0("\"quadratic\" is not possible for ", n, " rows"),
@@ -273,6 +275,16 @@ test_skce <- function(forecast, replicates, estimator, kernel, bandwidth) {
   test <- redraw_test(draw, replicates, chunk = 100L) # each call prepares all pairs of rows anew
   list(statistic = c(SKCE = test$observed), parameter = c(bandwidth = bandwidth), p.value = test$p.value,
     estimate = c(SKCE = test$observed), method = paste0(title, test$how))
+}
+
+#' What the linear estimator sees, and what sees more
+#' @noRd
+say_linear <- function(n, chosen) {
+  paste0("This test sees departures from calibration of any shape, but with the linear estimator",
+    if (chosen) paste0(", chosen because there are more than ", say_number(skce_rows), " rows,"), " its power is much lower. ",
+    if (n <= most_skce_rows) "Use estimator = \"quadratic\", which takes longer." else {
+      paste0("With up to ", say_number(most_skce_rows), " of the rows, estimator = \"quadratic\" is possible.")
+    })
 }
 
 #' The median distance of rows; where most are alike, the mean

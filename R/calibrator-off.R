@@ -31,8 +31,8 @@ off_size <- function(n, k) min(n, off_rows[2], max(off_rows[1], floor(off_scores
 #' A fit on its own rows
 #'
 #' @param data what check_calibration() returned.
-#' @return list: `off` (see class_off()), `loss`, the log loss before and after calibration, NA where it is infinite, and
-#'   `accuracy` likewise.
+#' @return list: `off` (see class_off()), `loss`, the log loss before and after calibration, NA where it is infinite,
+#'   `accuracy` likewise, and `confidence` (own_confidence()).
 #' @noRd
 own_rows <- function(object, data) {
   if (object$method == "none") return(NULL)
@@ -51,7 +51,38 @@ own_rows <- function(object, data) {
   loss <- stats::setNames(seen$loss, c("before", "after"))
   loss[!is.finite(loss)] <- NA
   right <- function(scan) sum(w[scan$arg == labels]) / sum(w)
-  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))))
+  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
+    confidence = if (object$method %in% c("gp", "temperature")) own_confidence(scores, new$scan, labels, w / sum(w), object$input))
+}
+
+#' The mean confidence of the raw scores and the standard error of its difference from their accuracy, in this order (without names: objects are to stay small)
+#' @param w shares of the rows, which sum to 1.
+#' @noRd
+own_confidence <- function(scores, scan, labels, w, input) {
+  conf <- if (input == "logits") 1 / rowSums(exp(scores - scan$max)) else scan$max / scan$sum
+  gap <- conf - (scan$arg == labels)
+  c(sum(w * conf), sqrt(sum(w^2 * (gap - sum(w * gap))^2)))
+}
+
+#' Were the scores over- or underconfident? Not if the best temperature differs from 1 for a few extreme rows alone: then the mean confidence
+#' is about the accuracy
+#' @param t the best temperature; @param clear is it clearly not 1?
+#' @return text
+#' @noRd
+confidence_verdict <- function(object, t, clear) {
+  known <- !is.null(object[["row_confidence"]]) && !is.null(object[["row_accuracy"]]) # not after update(), nor in older fits
+  mean <- if (known) object[["row_confidence"]][[1]]
+  accuracy <- if (known) object[["row_accuracy"]][[1]]
+  apart <- known && abs(mean - accuracy) > 2 * object[["row_confidence"]][[2]]
+  say <- function(x) formatC(x, format = "f", digits = 3)
+  if (!clear) {
+    if (!apart) return("no clear over- or underconfidence")
+    return(paste0("mean confidence ", say(mean), ", accuracy ", say(accuracy), ", but no temperature clearly improves the fit"))
+  }
+  if (apart && (mean > accuracy) == (t > 1)) return(paste("the scores were", if (t > 1) "overconfident" else "underconfident"))
+  paste0(if (t > 1) "less" else "more", " extreme probabilities fit better", if (known) {
+    paste0(", but mean confidence ", say(mean), " is not clearly ", if (t > 1) "above" else "below", " accuracy ", say(accuracy))
+  })
 }
 
 say_loss <- function(object) {

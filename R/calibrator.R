@@ -20,6 +20,7 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
   object[["off"]] <- own$off
   object[["row_loss"]] <- own$loss
   object[["row_accuracy"]] <- own$accuracy
+  object[["row_confidence"]] <- own$confidence
   if (only_votes(data)) object[["votes"]] <- TRUE
   object$format <- object_format
   if (method == "gp") warn_changed(object, data)

@@ -92,14 +92,8 @@ say_confidence <- function(object) {
   # a temperature that has to make up for a shift of one of two classes says nothing about confidence
   if (length(object$classes) == 2 && isTRUE(c(object$effects$worth, object$offsets$worth) >= 1)) return(NULL)
   error <- object$scores_seen$temperature_error
-  verdict <- if (t <= 1.05 && t >= 1 / 1.05) {
-    "the scores were neither over- nor underconfident on the whole"
-  } else if (isTRUE(abs(log(t)) < 2 * error)) {
-    "no clear over- or underconfidence on the whole"
-  } else {
-    paste0("the scores were ", if (t > 1) "overconfident" else "underconfident", " on the whole")
-  }
-  paste0(verdict, " (best single temperature ", format(t, digits = 3), ")")
+  clear <- (t > 1.05 || t < 1 / 1.05) && !isTRUE(abs(log(t)) < 2 * error)
+  paste0("best single temperature ", format(t, digits = 3), ": ", confidence_verdict(object, t, clear))
 }
 
 #' @noRd

@@ -228,8 +228,9 @@ say_noisy <- function(table) {
     worst <- marked[which.max(loss[marked])]
     better <- plain[which.min(loss[plain])]
     if (loss[better] >= loss[worst]) next
-    return(paste0(" ", table$method[worst], " has a star for ", table$metric[worst], " and ", table$method[better], ", with a better mean, has none: ",
-      "from split to split the difference between ", table$method[worst], " and the best varies more, so that they cannot be told apart."))
+    return(paste0(" For ", table$metric[worst], " \"", table$method[worst], "\" has a star although the mean of \"", table$method[better],
+      "\", which has no star, is better: the difference between \"", table$method[worst],
+      "\" and the best method varies more from split to split, so that they cannot be told apart."))
   }
   NULL
 }

@@ -16,13 +16,20 @@
 #' * [calib_gp()]: with up to 200 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
 #'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros are
 #'   estimated again, from the same starting values as in a fit of all rows. (There are often several optima, and a start at the last one
-#'   could end in a worse one.) As long as no rows are merged, an update takes about as long as a fit of all rows; later it takes less. Beyond 2000 rows (by their effective number, with weights and forgetting; with more than 26 classes beyond 40,000 scores, rows times classes), with more classes or without class effects,
-#'   the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
-#'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows, and a new summary
-#'   begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
+#'   could end in a worse one.) As long as no rows are merged, an update takes about as long as a fit of all rows; later it takes less.
+#'
+#'   The rows are not stored, or no longer, in these cases:
+#'     * up to 26 classes and more than 2000 rows (with weights or forgetting: the effective number of rows);
+#'     * 27 to 200 classes and more than 40,000 scores (rows times classes);
+#'     * more than 200 classes, or `class_effects = "none"`.
+#'
+#'   Then the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
+#'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. In the first two cases a new
+#'   summary begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
 #'   dropped, and the range of the scores can grow. Only the `floor` for zeros and the scale of the effects no longer change.
 #'   Fits with more than 420 class effects (matrix effects of 21 to 26 classes) have no such quadratic: they
-#'   can be updated up to 6000 rows in all. The effects of more than 26 classes have one with independent terms, offsets and matrix alike.
+#'   can be updated up to 7000 rows in all. With more than 26 classes
+#'   the quadratic function treats the class effects, offsets and matrix entries alike, as independent of each other.
 #' * A fit with `monotone = TRUE` remains monotone. `order_cost` is summed over the batches.
 #' * [calib_isotonic()] and [calib_bbq()] store, for every class, the distinct scores with the numbers of rows and of events at each of
 #'   them: up to 4000 scores in all classes together, at least 50 and at most 1000 per class. Until there are more, the update equals the
@@ -95,6 +102,7 @@ update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0
   new$n <- add_count(object$n, nrow(data$scores))
   new$seen_weight <- (1 - forget) * old_weight(object) + sum(counts)
   new[c("off", "row_loss", "row_accuracy", "votes")] <- list(NULL)
+  new[["row_confidence"]] <- NULL
   new
 }
 

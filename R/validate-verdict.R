@@ -69,10 +69,11 @@ say_far <- function(x) {
   rows <- vapply(far["rows", some], say_number, "")
   most <- say_number(far_odds * max(attr(x, "n"), least_odds))
   if (is.null(names)) {
-    return(paste0("The slope rests on ", rows, " rows with odds beyond ", most, " to 1. With these limited to that, it is ", rest, "."))
+    return(paste0("The slope rests on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. If such odds are set to ", most, " to 1, it is ", rest, "."))
   }
-  paste0("Some slopes rest on rows with odds beyond 10 N to 1. With these limited to that, the slope is ", paste0(rest, " for ", names[some], " (", rows,
-    ifelse(rows == "1", " row", " rows"), " limited)", collapse = "; "),
+  what <- if ("by" %in% names(x)) "" else "class "
+  paste0("Some slopes rest on rows with odds beyond 10 N to 1 (N: the number of rows, at least 1000). If such odds are set to 10 N to 1, the slope is ",
+    paste0(rest, " for ", what, "\"", names[some], "\" (", rows, ifelse(rows == "1", " row", " rows"), " changed)", collapse = "; "),
     if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
 }
 

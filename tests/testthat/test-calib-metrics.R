@@ -241,6 +241,7 @@ test_that("undefined and infinite measures warn once and stay in the table", {
   # An impossible label: no slope makes it possible, and no redrawn label is.
   expect_identical(table$estimate[table$measure == "calib_slope"], NaN)
   expect_equal(table$p.value[table$measure == "calib_slope"], 1 / 51)
+  expect_output(print(table), "undefined (NaN) with a p-value: a true class has probability 0", fixed = TRUE)
 })
 
 test_that("wrong arguments are input errors", {

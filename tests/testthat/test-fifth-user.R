@@ -274,10 +274,10 @@ test_that("a slope that a few far scores decide is said to", {
   expect_lt(got$estimate[got$measure == "slope"], 0.1)
   expect_equal(attr(got, "far")[1:2, 1], c(rows = 3, slope = near), tolerance = 1e-6)
   said <- gsub("\\s+", " ", paste(capture.output(print(got)), collapse = " "))
-  expect_match(said, sprintf("The slope rests on 3 rows with odds beyond 20,000 to 1. With these limited to that, it is %.2f (", near), fixed = TRUE)
+  expect_match(said, sprintf("The slope rests on 3 rows with odds beyond 20,000 to 1. If such odds are set to 20,000 to 1, it is %.2f (", near), fixed = TRUE)
   two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("far", "near"), each = 2000))
   said <- gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " "))
-  expect_match(said, sprintf("beyond 10 N to 1. With these limited to that, the slope is %.2f (", near), fixed = TRUE)
+  expect_match(said, sprintf("If such odds are set to 10 N to 1, the slope is %.2f (", near), fixed = TRUE)
   expect_no_match(paste(capture.output(print(calib_validate(plogis(x), y))), collapse = " "), "rests")
 })
 

@@ -64,10 +64,34 @@ test_that("calib_gp() and calib_temperature() judge overconfidence alike, by its
   expect_equal(fit$scores_seen$temperature_error, temperature$std_error / temperature$temperature, tolerance = 1e-4)
   clear <- abs(log(temperature$temperature)) > 2 * temperature$std_error / temperature$temperature
   expect_false(clear)
-  expect_output(print(fit), "no clear over- or underconfidence|neither over- nor underconfident")
-  expect_output(print(calib_gp(3 * z, y, class_effects = "none")), "the scores were overconfident")
+  expect_output(print(fit), "no clear over- or underconfidence")
+  expect_output(print(calib_gp(10 * z, y, class_effects = "none")), "the scores were overconfident")
   weighted <- calib_gp(z, y, weights = rep(4, 50), class_effects = "none")
   expect_equal(weighted$scores_seen$temperature_error, fit$scores_seen$temperature_error / 2, tolerance = 1e-3)
+})
+
+test_that("a temperature is called overconfidence only if the mean confidence differs from the accuracy", {
+  set.seed(3)
+  z <- matrix(rnorm(1500, sd = 2), 500)
+  y <- max.col(1.1 * z - log(-log(matrix(runif(1500), 500))))
+  z[1:12, ] <- rep(c(14, 0, -1), each = 12) # a few rows that are far too sure
+  y[1:12] <- rep(1:2, 6)
+  conf <- apply(exp(z) / rowSums(exp(z)), 1, max)
+  right <- max.col(z) == y
+  for (fit in list(calib_temperature(z, y), calib_gp(z, y, class_effects = "none"))) {
+    expect_equal(fit$row_confidence, c(mean(conf), sqrt(mean((conf - right - mean(conf - right))^2) / 500)))
+    expect_output(print(fit), sprintf("less extreme probabilities fit better, but mean confidence %.3f is not clearly above accuracy %.3f", mean(conf), mean(right)), fixed = TRUE)
+    fit["row_confidence"] <- list(NULL) # as after update()
+    expect_output(print(fit), "less extreme probabilities fit better$|less extreme probabilities fit better\n")
+  }
+  logits <- calib_temperature(letters_nn$cal$scores, letters_nn$cal$labels)
+  p <- exp(letters_nn$cal$scores - apply(letters_nn$cal$scores, 1, max))
+  probs <- calib_temperature(p / rowSums(p), letters_nn$cal$labels)
+  expect_equal(probs$row_confidence, logits$row_confidence)
+  expect_output(print(probs), "the scores were overconfident")
+  said <- function(...) confidence_verdict(list(row_confidence = c(0.8, 0.01), row_accuracy = c(0.9, 0.9)), ...)
+  expect_identical(said(0.5, TRUE), "the scores were underconfident")
+  expect_identical(said(1.02, FALSE), "mean confidence 0.800, accuracy 0.900, but no temperature clearly improves the fit")
 })
 
 test_that("labels of one class are called that", {

@@ -224,7 +224,7 @@ test_that("a noisy method with a star and a worse mean than one without is expla
   table <- summary(study)
   expect_identical(table$best[match(c("none", "good", "near"), table$method)], c(TRUE, TRUE, FALSE))
   text <- paste(capture.output(print(study)), collapse = " ")
-  expect_match(gsub(" +", " ", text), "none has a star for loss and near, with a better mean, has none")
+  expect_match(gsub(" +", " ", text), "For loss \"none\" has a star although the mean of \"near\", which has no star, is better: ")
   expect_output(print(table), "best, or less than two standard errors")
   expect_null(say_noisy(summary(hand_study())))
 })

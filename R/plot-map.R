@@ -62,7 +62,7 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 
     if (!is.null(scores)) map_rug(fits[[1]], scores, if (is.null(shown)) first[2] else shown))
 }
 
-most_ticks <- 1000L # of a rug: more are thinned, evenly by rank
+most_rug <- 1000L # of a rug: more are thinned, evenly by rank
 
 #' The raw probabilities of each class drawn, for a rug. A histogram would not show the few scores that lie apart.
 #' @noRd
@@ -70,7 +70,7 @@ map_rug <- function(fit, scores, classes) {
   like <- structure(list(classes = fit$classes, input = fit$input, method = "none"), class = c("calib_none", "calibrator"))
   probs <- predict_probs(like, list(scores = check_newdata(like, scores, arg = "scores")$scores, threads = 1L))
   if (!nrow(probs)) stop_input("scores", "has no rows", "Give the raw scores of the calibration rows, or leave it out.")
-  kept <- unique(round(seq(1, nrow(probs), length.out = min(nrow(probs), most_ticks))))
+  kept <- unique(round(seq(1, nrow(probs), length.out = min(nrow(probs), most_rug))))
   do.call(rbind, lapply(classes, function(class) {
     data.frame(class = factor(class, levels = classes), p = sort(probs[, match(class, fit$classes)])[kept])
   }))

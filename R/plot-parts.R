@@ -5,7 +5,7 @@
 # neighbours differ in lightness as well. Line types and shapes go with them. Grey is not among them: it is the
 # colour of what forecasts are compared with.
 ink <- c("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00", "#7A3B00")
-strokes <- c("solid", "42", "13", "4313", "84", "2262", "1242", "93131313")
+strokes <- c("solid", "42", "22", "4313", "84", "2262", "1242", "93131313")
 marks <- c(16, 17, 15, 18, 1, 2, 0, 5)
 
 #' The first `n` of these. Beyond eight, colours go round while strokes and marks start one later in each round, so

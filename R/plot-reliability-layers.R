@@ -28,7 +28,7 @@ bin_layers <- function(rows, pen, sized, low = 0) {
         data = cut, linewidth = 0.4 * pen, arrow = grid::arrow(length = unit(0.06 * pen, "inches")))
     },
     if (sized) {
-      geom_point(aes(.data$confidence, .data$observed, size = .data$n, alpha = .data$strength), data = rows)
+      geom_point(aes(.data$confidence, .data$observed, size = point_area(.data$n, 2.5 * pen), alpha = .data$strength), data = rows)
     } else {
       geom_point(aes(.data$confidence, .data$observed, alpha = .data$strength), data = rows, size = 1.3 * pen)
     }
@@ -39,6 +39,10 @@ bin_layers <- function(rows, pen, sized, low = 0) {
 #' @noRd
 gap_shade <- function(n) 0.06 + 0.4 * n / (n + 10)
 point_shade <- function(n) 0.15 + 0.85 * n / (n + 10)
+
+#' Size of points whose area is in proportion to the rows, but none too small to be seen
+#' @noRd
+point_area <- function(n, most) most * pmax(0.35, sqrt(n / max(n)))
 
 curve_layers <- function(rows, bands, pen) {
   rows <- upper_panel(rows)

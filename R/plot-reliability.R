@@ -57,7 +57,7 @@
 #' summary(curve)
 #' autoplot(curve) + ggplot2::labs(title = "Rain in New York")
 #' @importFrom ggplot2 aes facet_grid facet_wrap geom_abline geom_linerange geom_path geom_point
-#'   geom_rect geom_ribbon geom_segment ggplot labs scale_fill_manual scale_size_area
+#'   geom_rect geom_ribbon geom_segment ggplot labs scale_fill_manual
 #'   scale_x_continuous scale_y_continuous vars .data
 #' @export
 autoplot.reliability_table <- function(object, histogram = NULL, classes = NULL, base_size = 9,
@@ -165,7 +165,7 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
     (if (plan$histogram) share_layer(spread, diff(limits), pen)) +
     scale_fill_manual(values = c(high = "#D55E00", low = "#0072B2"), guide = "none") +
     ggplot2::scale_alpha_identity() +
-    scale_size_area(max_size = 2.5 * pen, guide = "none") +
+    ggplot2::scale_size_identity() +
     scale_x_continuous(limits = limits, breaks = breaks, labels = say_plain, expand = c(0.02, 0.02)) +
     (if (plan$histogram) {
       two_panel_scale(limits, breaks, max(row_shares(spread)), say_percent)

@@ -43,12 +43,8 @@ picture_theme <- function(base_size) {
 }
 
 #' For square panels with the diagonal at 45 degrees
-#'
-#' @param fixed whether the theme makes them square; see square_grid().
 #' @noRd
-square_theme <- function(fixed = TRUE) {
-  theme(aspect.ratio = if (fixed) 1)
-}
+square_theme <- function() theme(aspect.ratio = 1)
 
 #' Size of text in a panel, in the unit of geoms, as a share of the theme's
 #' @noRd

@@ -86,6 +86,7 @@ plot_monitor_scores <- function(monitor, base_size) {
   long$piece <- stats::ave(as.integer(!is.finite(long$value)), long$measure, long$what, FUN = cumsum)
   lost <- long[!is.finite(long$value), ]
   long <- long[is.finite(long$value), ]
+  bare <- setdiff(as.character(lost$measure), as.character(long$measure))
   key <- function(rows) paste(rows$run, rows$what, rows$measure, rows$piece)
   alone <- table(key(long))[key(long)] < 2
   n <- nrow(table)
@@ -112,7 +113,13 @@ plot_monitor_scores <- function(monitor, base_size) {
     ggplot2::scale_shape_manual(values = c(Observed = 16, "Mean confidence" = 1)) +
     ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
     scale_periods(n, table$period, base_size, 2) +
-    ggplot2::scale_y_continuous(expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
+    (if (length(bare)) {
+      # A panel without a value needs a scale for its marks; its axis has no ticks.
+      ggplot2::geom_blank(ggplot2::aes(1, .data$value), inherit.aes = FALSE,
+        data = data.frame(value = c(-1, 1) * nothing / 4, measure = factor(rep(bare, each = 2), unique(shown))))
+    }) +
+    ggplot2::scale_y_continuous(breaks = if (length(bare)) function(x) if (max(abs(x)) < nothing) numeric() else pretty(x, 4) else ggplot2::waiver(),
+      expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, shape = NULL,
       caption = wrap_words("Accuracy and mean confidence should agree. Bars: ", say_level(monitor_bars), " intervals. No bars for log loss and Brier score: the monitor does not store the sums they need.", good, said,
         base_size = base_size))

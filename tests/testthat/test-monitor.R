@@ -492,3 +492,15 @@ test_that("every interval of a monitor has a point that can be seen, and caption
   expect_equal(sum(points$size == max(points$size)), 1)
   expect_identical(points$colour[which.max(points$size)], ink[4])
 })
+
+test_that("a score that is infinite in all periods is marked as such", {
+  m <- calib_monitor(c(0, 0.2, 0, 0.6), c(1, 0, 1, 1), period = c("a", "a", "b", "b"))
+  built <- ggplot2::ggplot_build(autoplot(m, "scores"))
+  panel <- built$layout$panel_params[[1]] # log loss
+  expect_length(panel$y$get_labels(), 0)
+  expect_length(panel$y.range, 2)
+  expect_true(diff(panel$y.range) > 0 && max(abs(panel$y.range)) < nothing)
+  marks <- Filter(function(layer) "label" %in% names(layer), built$data)[[1]]
+  expect_identical(marks$label[marks$PANEL == 1], c("Inf", "Inf"))
+  expect_gte(length(built$layout$panel_params[[2]]$y$get_labels()), 2)
+})

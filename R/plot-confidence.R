@@ -8,7 +8,7 @@
 #' On average over the rows a classifier is calibrated when o P(wrong) = u P(right), that is
 #' \deqn{\frac{o}{u} = \frac{P(\mathrm{right})}{P(\mathrm{wrong})},}{o / u = P(right) / P(wrong),}
 #' the odds of being correct. This is a line through the origin for each forecast, drawn in its colour and stroke (the legend shows
-#' the accuracy where there is room); with several forecasts, a thin upright line (level where there is no room) joins each point to its own line. A forecast above its line is overconfident on average, one below it
+#' the accuracy where there is room); with several forecasts and without intervals, a thin upright line (level where there is no room) joins each point to its own line. A forecast above its line is overconfident on average, one below it
 #' underconfident. A sharper forecast with the same accuracy lies nearer to the origin along the line.
 #'
 #' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
@@ -144,6 +144,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
   legend <- confidence_legend(forecasts, if (!by_group) rows$accuracy, base_size)
   said <- legend$said
   many <- length(forecasts) > 1
+  stems <- many && nrow(lines) && !nrow(ranged) # beside bars they would look like bars
   strokes_of <- if (many) pick(strokes, length(forecasts)) else "solid"
   ggplot(rows, aes(.data$underconfidence, .data$overconfidence)) +
     (if (nrow(lines)) {
@@ -170,7 +171,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
         geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed,
           size = 2.4 * pen, show.legend = many),
         # Lines of like accuracies lie in a bundle: a stem shows which is that of a point, and on which side the point is.
-        if (many && nrow(lines)) {
+        if (stems) {
           geom_segment(aes(x = .data$at_u, xend = .data$stem_u, y = .data$at_o, yend = .data$stem_o, colour = .data$forecast),
             data = lines, linewidth = 0.25 * pen, show.legend = FALSE)
         },
@@ -187,7 +188,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
     labs(
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL, linetype = NULL,
       caption = wrap_words("Mean confidence when wrong against mean doubt when right. ",
-        if (many) "Each forecast has a line in its colour, joined to its point by a stem. On its own line, mean confidence " else "On the line, mean confidence ",
+        if (many) paste0("Each forecast has a line in its colour", if (stems) ", joined to its point by a stem", ". On its own line, mean confidence ") else "On the line, mean confidence ",
         "equals accuracy; above it the forecast is overconfident, below underconfident. ",
         "Nearer to the origin along the line is sharper.", if (legend$brackets) " In brackets: accuracy.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),

@@ -280,8 +280,9 @@ draw_benefit <- function(table, models, band, event, level, base_size) {
   cut <- any(table$net_benefit < low - 1e-12)
   ggplot(table, aes(.data$threshold, .data$net_benefit)) +
     (if (band) {
-      ggplot2::geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$forecast), data = own[!is.na(own$conf.low), ], alpha = 0.2,
-        show.legend = FALSE)
+      # Where bands overlap, their fills mix to one colour: edges in that of the line tell them apart.
+      ggplot2::geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$forecast, colour = .data$forecast, linetype = .data$forecast),
+        data = own[!is.na(own$conf.low), ], alpha = 0.1, linewidth = 0.3 * pen, outline.type = "both", show.legend = FALSE)
     }) +
     ggplot2::geom_line(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.6 * pen) +
     ggplot2::scale_colour_manual(values = colours, breaks = names, labels = short) +
@@ -292,8 +293,8 @@ draw_benefit <- function(table, models, band, event, level, base_size) {
     ggplot2::coord_cartesian(ylim = c(low, top)) +
     labs(x = paste0("Threshold probability", if (!is.null(event)) paste0(" of \"", shorten(event, 20), "\"")), y = "Net benefit", colour = NULL, linetype = NULL,
       caption = wrap_words("Higher is better; a model is useful where it lies above both treating all and treating none.",
-        if (band && !is.null(level)) paste0(" Bands: ", say_level(level), " intervals at each threshold."),
-        if (cut) " Lines that leave the picture below are worse than treating none.", base_size = base_size)) +
+        if (band && !is.null(level)) paste0(" Bands: ", say_level(level), " intervals at each threshold, with edges in the colour of the line."),
+        if (cut) " Where a line leaves the picture at the bottom, that model or strategy is worse there than treating none.", base_size = base_size)) +
     picture_theme(base_size) +
     (if (!is.null(table[["by"]])) facet_wrap(vars(.data$by), labeller = ggplot2::as_labeller(function(x) shorten(x, 24)))) +
     legend_above(short, c("colour", "linetype"), base_size)

@@ -7,8 +7,8 @@
 #'
 #' On average over the rows a classifier is calibrated when o P(wrong) = u P(right), that is
 #' \deqn{\frac{o}{u} = \frac{P(\mathrm{right})}{P(\mathrm{wrong})},}{o / u = P(right) / P(wrong),}
-#' the odds of being correct. This is a line through the origin for each forecast, drawn in its colour (the legend shows
-#' the accuracy where there is room). A forecast above its line is overconfident on average, one below it
+#' the odds of being correct. This is a line through the origin for each forecast, drawn in its colour and stroke (the legend shows
+#' the accuracy where there is room); with several forecasts and without intervals, a thin upright line (level where there is no room) joins each point to its own line. A forecast above its line is overconfident on average, one below it
 #' underconfident. A sharper forecast with the same accuracy lies nearer to the origin along the line.
 #'
 #' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
@@ -141,17 +141,18 @@ draw_confidence <- function(rows, conf_level, base_size) {
   name <- function(rows) if (by_group) paste0(rows$forecast, ", ", rows$group) else as.character(rows$forecast)
   lost <- setdiff(name(rows), name(placed))
   # The accuracy stands in the legend where there is room beside whole names: labels of many lines would lie on one another.
-  accuracy <- if (by_group) "" else paste0(" (accuracy ", formatC(100 * rows$accuracy, digits = 1, format = "f"), " %)")
-  said <- legend_names(forecasts, base_size, accuracy)
-  told <- !by_group && length(forecasts) > 1 && legend_rows(said, base_size) <= 2 && all(said == paste0(forecasts, accuracy))
-  if (!told) said <- legend_names(forecasts, base_size)
+  legend <- confidence_legend(forecasts, if (!by_group) rows$accuracy, base_size)
+  said <- legend$said
+  many <- length(forecasts) > 1
+  stems <- many && nrow(lines) && !nrow(ranged) # beside bars they would look like bars
+  strokes_of <- if (many) pick(strokes, length(forecasts)) else "solid"
   ggplot(rows, aes(.data$underconfidence, .data$overconfidence)) +
     (if (nrow(lines)) {
       list(
         # The line of a forecast has its colour and stroke; shared ones are drawn over each other.
-        geom_segment(aes(x = 0, y = 0, xend = .data$u, yend = .data$o, colour = .data$forecast), data = lines,
-          linewidth = 0.3 * pen, alpha = 0.7, show.legend = FALSE),
-        if (length(forecasts) == 1) {
+        geom_segment(aes(x = 0, y = 0, xend = .data$u, yend = .data$o, colour = .data$forecast, linetype = .data$forecast),
+          data = lines, linewidth = 0.45 * pen, alpha = 0.8, show.legend = many),
+        if (!many) {
           ggplot2::geom_text(aes(.data$at * .data$u, .data$at * .data$o, label = .data$label, hjust = .data$hjust,
             vjust = .data$vjust), data = lines, size = text_size(base_size), colour = "grey35")
         }
@@ -168,20 +169,28 @@ draw_confidence <- function(rows, conf_level, base_size) {
     (if (nrow(placed)) {
       list(
         geom_point(aes(colour = .data$forecast, shape = .data$forecast), data = placed,
-          size = 2.4 * pen, show.legend = length(forecasts) > 1),
+          size = 2.4 * pen, show.legend = many),
+        # Lines of like accuracies lie in a bundle: a stem shows which is that of a point, and on which side the point is.
+        if (stems) {
+          geom_segment(aes(x = .data$at_u, xend = .data$stem_u, y = .data$at_o, yend = .data$stem_o, colour = .data$forecast),
+            data = lines, linewidth = 0.25 * pen, show.legend = FALSE)
+        },
         ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(forecasts), shift = FALSE),
           forecasts), labels = said),
         ggplot2::scale_shape_manual(values = stats::setNames(pick(marks, length(forecasts)),
-          forecasts), labels = said)
+          forecasts), labels = said),
+        ggplot2::scale_linetype_manual(values = stats::setNames(strokes_of, forecasts), labels = said)
       )
     }) +
-    scale_x_continuous(limits = c(0, top[["u"]]), labels = say_plain, expand = c(0, 0)) +
-    scale_y_continuous(limits = c(0, top[["o"]]), labels = say_plain, expand = c(0, 0)) +
+    # What ends a rounding error outside the limits is drawn all the same.
+    scale_x_continuous(limits = c(0, top[["u"]]), labels = say_plain, expand = c(0, 0), oob = keep_outside) +
+    scale_y_continuous(limits = c(0, top[["o"]]), labels = say_plain, expand = c(0, 0), oob = keep_outside) +
     labs(
-      x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL,
-      caption = wrap_words("Mean confidence when wrong against mean doubt when right. On its line the mean confidence of a forecast ",
-        "equals its accuracy; above it the forecast is too sure, below not sure enough. ",
-        "Nearer to the origin along the line is sharper.",
+      x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL, linetype = NULL,
+      caption = wrap_words("Mean confidence when wrong against mean doubt when right. ",
+        if (many) paste0("Each forecast has a line in its colour", if (stems) ", joined to its point by a stem", ". On its own line, mean confidence ") else "On the line, mean confidence ",
+        "equals accuracy; above it the forecast is overconfident, below underconfident. ",
+        "Nearer to the origin along the line is sharper.", if (legend$brackets) " In brackets: accuracy.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {
           paste0(" Not defined for ", paste(shorten(lost, 20), collapse = ", "),
@@ -190,7 +199,27 @@ draw_confidence <- function(rows, conf_level, base_size) {
     ) +
     (if (by_group) ggplot2::facet_wrap(vars(.data$group), labeller = short_labels(ggplot2::wrap_dims(nlevels(rows$group))[2]))) +
     picture_theme(base_size) +
-    legend_above(said, c("colour", "shape"), base_size)
+    legend_above(said, c("colour", "shape", "linetype"), base_size)
+}
+
+keep_outside <- function(x, ...) x
+
+#' Names with the accuracy, where there is room beside whole names: in words, or as a number that the caption explains
+#'
+#' @param accuracy of each, or NULL. @return list: `said`, and whether the numbers stand in `brackets`.
+#' @noRd
+confidence_legend <- function(forecasts, accuracy, base_size) {
+  plain <- list(said = legend_names(forecasts, base_size), brackets = FALSE)
+  if (is.null(accuracy) || length(forecasts) < 2) return(plain)
+  number <- paste0(formatC(100 * accuracy, digits = 1, format = "f"), " %")
+  for (before in c("accuracy ", "")) {
+    tail <- paste0(" (", before, number, ")")
+    said <- legend_names(forecasts, base_size, tail)
+    if (legend_rows(said, base_size) <= legend_most_rows(length(said)) && all(said == paste0(forecasts, tail))) {
+      return(list(said = said, brackets = !nzchar(before)))
+    }
+  }
+  plain
 }
 
 #' Where the line of each forecast leaves the picture
@@ -204,10 +233,15 @@ balance_lines <- function(placed, top) {
   # Words stand above the line and left of its end, or below and right of one that starts steeply.
   steep <- u < 0.4 * top[["u"]]
   lines <- data.frame(
-    forecast = placed$forecast, accuracy = placed$accuracy, u = u, o = odds * u, at = 0.94,
+    forecast = placed$forecast, accuracy = placed$accuracy, u = u, o = ifelse(right, odds * u, top[["o"]]), at = 0.94,
+    at_u = placed$underconfidence, at_o = placed$overconfidence, stem_u = placed$underconfidence, stem_o = odds * placed$underconfidence,
     label = paste0(" accuracy ", formatC(placed$accuracy, digits = 3, format = "f"), " "),
     hjust = ifelse(steep, 0, 1), vjust = ifelse(steep, 1, 0)
   )
+  # A stem is upright, or level where it would leave the picture.
+  level <- lines$stem_o > top[["o"]]
+  lines$stem_u[level] <- (lines$at_o / odds)[level]
+  lines$stem_o[level] <- lines$at_o[level]
   lines$group <- placed$group # NULL: none
   lines
 }

@@ -43,8 +43,9 @@ makeContent.fit_text <- function(x) {
     if (size < max(least_size, least_share * full[i])) return(NULL)
     text <- draw(i, size)
     if (!isTRUE(x$halo)) return(text)
-    ground <- grid::rectGrob(words$x[i], words$y[i], grid::grobWidth(text), grid::grobHeight(text), hjust = words$hjust[i],
-      vjust = words$vjust[i], default.units = "native", gp = grid::gpar(fill = "#FFFFFFC0", col = NA))
+    edge <- grid::unit(size / 4, "pt")
+    ground <- grid::rectGrob(words$x[i], words$y[i], grid::grobWidth(text) + edge, grid::grobHeight(text) + edge, hjust = words$hjust[i],
+      vjust = words$vjust[i], default.units = "native", gp = grid::gpar(fill = "#FFFFFFE6", col = NA))
     grid::grobTree(ground, text)
   })
   parts <- parts[!vapply(parts, is.null, NA)]

@@ -108,12 +108,14 @@ say_bands <- function(fits, names, rows, level) {
   kind <- vapply(fits[banded], function(fit) {
     if (inherits(fit, "calib_gp")) "posterior interval" else if (!is.null(fit$x0)) "Venn-Abers pair" else "confidence interval"
   }, "")
-  averaged <- any(vapply(fits, function(fit) !is.null(fit[["averaged"]]), NA)) # the limits, not the estimate
   words <- vapply(unique(kind), function(one) {
-    paste0(if (one != "Venn-Abers pair") paste0(say_level(level), " "), one, if (length(fits) > 1) paste0(" (", paste0("\"", shorten(names[banded][kind == one], 20), "\"", collapse = ", "), ")"),
-      if (one == "posterior interval" && averaged) ", averaged over hyperparameters, while the curve uses the best ones")
+    paste0(if (one != "Venn-Abers pair") paste0(say_level(level), " "), one, if (length(fits) > 1) paste0(" (", paste0("\"", shorten(names[banded][kind == one], 20), "\"", collapse = ", "), ")"))
   }, "")
-  paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".")
+  averaged <- banded & vapply(fits, function(fit) !is.null(fit[["averaged"]]), NA) # the limits, not the estimate
+  paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
+    paste0(" The curve", if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = ", ")),
+      " uses the best hyperparameters; ", if (length(fits) > 1) "its" else "the", " band averages over them, so the curve can lie near its edge.")
+  })
 }
 
 band_window <- 0.03 # of the axis, to either side
@@ -180,7 +182,7 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
       title = if (length(fits) == 1) fits,
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some of the corners of the maps with flat parts.",
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some corners of step-like maps, to tell their curves apart.",
         if (!is.null(rug)) " Ticks at the foot: the scores.", base_size = base_size)
     ) +
     picture_theme(base_size) +

@@ -43,19 +43,21 @@ plot_evidence <- function(monitor, base_size) {
     alternative = factor(rep(names, each = nrow(path)), names),
     e = exp(pmin(pmax(as.vector(path[, -(1:3)]), -ceiling), ceiling))
   )
+  lined <- stats::ave(table$look, table$run, table$alternative, FUN = length) > 1
   ggplot2::ggplot(table, ggplot2::aes(.data$look, .data$e, colour = .data$alternative,
     linetype = .data$alternative, group = interaction(.data$run, .data$alternative))) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
     ggplot2::geom_hline(yintercept = 1 / monitor$level, linetype = "longdash", colour = "firebrick") +
-    ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean"), data = table[stats::ave(table$look, table$run, table$alternative, FUN = length) > 1, ]) +
-    ggplot2::geom_point(size = 0.8) +
+    ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean"), data = table[lined, ]) +
+    ggplot2::geom_point(ggplot2::aes(size = .data$alternative == "mean")) +
     ggplot2::scale_discrete_manual("linewidth", values = c("FALSE" = 0.4, "TRUE" = 1), guide = "none") +
+    ggplot2::scale_discrete_manual("size", values = c("FALSE" = 0.8, "TRUE" = if (any(lined)) 1.3 else 2.6), guide = "none") +
     ggplot2::scale_y_log10() +
     ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3, 5)], length(names), shift = FALSE), names)) +
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
     scale_periods(nrow(path), monitor$period[path[, 2]], base_size) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
-      caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean (thick). Dashed red line: alarm, at an e-value of ",
+      caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean (", if (any(lined)) "thick" else "large point", "). Dashed red line: alarm, at an e-value of ",
         format(1 / monitor$level), ".", if (beyond) " Values above 1e12 are drawn at 1e12, those below 1e-12 at 1e-12.", base_size = base_size))
 }
 
@@ -84,6 +86,7 @@ plot_monitor_scores <- function(monitor, base_size) {
   long$piece <- stats::ave(as.integer(!is.finite(long$value)), long$measure, long$what, FUN = cumsum)
   lost <- long[!is.finite(long$value), ]
   long <- long[is.finite(long$value), ]
+  bare <- setdiff(as.character(lost$measure), as.character(long$measure))
   key <- function(rows) paste(rows$run, rows$what, rows$measure, rows$piece)
   alone <- table(key(long))[key(long)] < 2
   n <- nrow(table)
@@ -110,9 +113,15 @@ plot_monitor_scores <- function(monitor, base_size) {
     ggplot2::scale_shape_manual(values = c(Observed = 16, "Mean confidence" = 1)) +
     ggplot2::facet_wrap(ggplot2::vars(.data$measure), scales = "free_y") +
     scale_periods(n, table$period, base_size, 2) +
-    ggplot2::scale_y_continuous(expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
+    (if (length(bare)) {
+      # A panel without a value needs a scale for its marks; its axis has no ticks.
+      ggplot2::geom_blank(ggplot2::aes(1, .data$value), inherit.aes = FALSE,
+        data = data.frame(value = c(-1, 1) * nothing / 4, measure = factor(rep(bare, each = 2), unique(shown))))
+    }) +
+    ggplot2::scale_y_continuous(breaks = if (length(bare)) function(x) if (max(abs(x)) < nothing) numeric() else pretty(x, 4) else ggplot2::waiver(),
+      expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words("Accuracy and mean confidence should agree. Bars: ", say_level(monitor_bars), " intervals; for log loss and Brier score the monitor does not keep enough.", good, said,
+      caption = wrap_words("Accuracy and mean confidence should agree. Bars: ", say_level(monitor_bars), " intervals. No bars for log loss and Brier score: the monitor does not store the sums they need.", good, said,
         base_size = base_size))
 }
 
@@ -147,17 +156,18 @@ plot_monitor_reliability <- function(monitor, groups, base_size) {
   table$conf.high <- limits$high
   table$group <- factor(table$group, unique(table$group))
   event <- if (length(monitor$classes) == 2) monitor$classes[2] else "the most likely class"
+  pooled <- if (n > max(group)) if (max(group) == 1) " All periods pooled." else paste0(" Periods pooled into ", max(group), " groups.")
   ggplot2::ggplot(table, ggplot2::aes(.data$forecast, .data$observed)) +
     ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey60") + ggplot2::geom_line(data = table[stats::ave(table$n, table$group, FUN = length) > 1, ], colour = "grey70", linewidth = 0.03 * base_size) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high), colour = "grey55", linewidth = 0.05 * base_size) +
-    ggplot2::geom_point(ggplot2::aes(size = .data$n, alpha = point_shade(.data$n))) +
-    ggplot2::scale_size_area(max_size = 0.3 * base_size, guide = "none") + ggplot2::scale_alpha_identity() +
+    ggplot2::geom_point(ggplot2::aes(size = point_area(.data$n, 0.3 * base_size), alpha = pmax(0.5, point_shade(.data$n)))) +
+    ggplot2::scale_size_identity() + ggplot2::scale_alpha_identity() +
     ggplot2::facet_wrap(ggplot2::vars(.data$group)) +
     ggplot2::scale_x_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
     ggplot2::scale_y_continuous(breaks = c(0, 0.5, 1), labels = say_plain) +
     ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
     ggplot2::labs(x = paste("Probability of", event), y = "Observed frequency",
-      caption = wrap_words("Means of ten bins, with ", say_level(monitor_bars), " intervals; size of the points: number of rows, faint where a bin has few.", base_size = base_size))
+      caption = wrap_words("Means of ten bins, with ", say_level(monitor_bars), " intervals; size of the points: number of rows, faint where a bin has few.", pooled, base_size = base_size))
 }
 
 #' @rdname autoplot.calib_monitor

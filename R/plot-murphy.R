@@ -82,7 +82,7 @@ draw_murphy <- function(table, constant, event, base_size) {
   short <- stats::setNames(legend_names(names, base_size), names)
   ggplot(table, aes(.data$theta, .data$score)) +
     geom_path(data = constant, colour = "grey50", linewidth = 0.3 * pen) +
-    geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.6 * pen,
+    geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.7 * pen,
       show.legend = length(names) > 1) +
     ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names), shift = FALSE), names), labels = short) +
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names), labels = short) +

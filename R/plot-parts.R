@@ -5,7 +5,7 @@
 # neighbours differ in lightness as well. Line types and shapes go with them. Grey is not among them: it is the
 # colour of what forecasts are compared with.
 ink <- c("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00", "#7A3B00")
-strokes <- c("solid", "42", "13", "4313", "84", "2262", "1242", "93131313")
+strokes <- c("solid", "42", "22", "4313", "84", "2262", "1242", "93131313")
 marks <- c(16, 17, 15, 18, 1, 2, 0, 5)
 
 #' The first `n` of these. Beyond eight, colours go round while strokes and marks start one later in each round, so
@@ -43,12 +43,8 @@ picture_theme <- function(base_size) {
 }
 
 #' For square panels with the diagonal at 45 degrees
-#'
-#' @param fixed whether the theme makes them square; see square_grid().
 #' @noRd
-square_theme <- function(fixed = TRUE) {
-  theme(aspect.ratio = if (fixed) 1)
-}
+square_theme <- function() theme(aspect.ratio = 1)
 
 #' Size of text in a panel, in the unit of geoms, as a share of the theme's
 #' @noRd

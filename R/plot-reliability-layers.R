@@ -28,7 +28,7 @@ bin_layers <- function(rows, pen, sized, low = 0) {
         data = cut, linewidth = 0.4 * pen, arrow = grid::arrow(length = unit(0.06 * pen, "inches")))
     },
     if (sized) {
-      geom_point(aes(.data$confidence, .data$observed, size = .data$n, alpha = .data$strength), data = rows)
+      geom_point(aes(.data$confidence, .data$observed, size = point_area(.data$n, 2.5 * pen), alpha = .data$strength), data = rows)
     } else {
       geom_point(aes(.data$confidence, .data$observed, alpha = .data$strength), data = rows, size = 1.3 * pen)
     }
@@ -39,6 +39,10 @@ bin_layers <- function(rows, pen, sized, low = 0) {
 #' @noRd
 gap_shade <- function(n) 0.06 + 0.4 * n / (n + 10)
 point_shade <- function(n) 0.15 + 0.85 * n / (n + 10)
+
+#' Size of points whose area is in proportion to the rows, but none too small to be seen
+#' @noRd
+point_area <- function(n, most) most * pmax(0.35, sqrt(n / max(n)))
 
 curve_layers <- function(rows, bands, pen) {
   rows <- upper_panel(rows)
@@ -195,7 +199,7 @@ corner_layer <- function(tables, rows, plan, base_size) {
   free <- vapply(seq_len(nrow(text)), function(i) {
     mine <- rows$forecast == text$forecast[i] &
       (is.na(text$class[i]) | rows$class %in% text$class[i])
-    free_corner(rows[mine, ], plan$low)
+    free_corner(rows[mine, ], plan$low, 1 + lengths(regmatches(text$label[i], gregexpr("\n", text$label[i]))))
   }, "")
   above <- free == "above"
   inside <- function(share) plan$low + (1 - plan$low) * share
@@ -243,10 +247,23 @@ say_signed <- function(x) paste0(if (x >= 5e-4) "+", sub("^-(0[.]?0*)$", "\\1", 
 
 say_measure <- function(x) if (is.na(x)) "undefined" else say_three(x)
 
-#' Top left or bottom right: where less is drawn
+#' Top left or bottom right: where less would lie behind the words or, if that is the same, where less is drawn
+#'
+#' @param lines of the words, each about a tenth of the panel high.
 #' @noRd
-free_corner <- function(rows, least) {
+free_corner <- function(rows, least, lines = 1) {
   inside <- function(share) least + (1 - least) * share
+  size <- min(0.3, 0.1 * lines)
+  behind <- function(x, y) {
+    box <- function(xmin, xmax, ymin, ymax) xmin < inside(x[2]) & xmax > inside(x[1]) & ymin < inside(y[2]) & ymax > inside(y[1])
+    bar <- box(rows$confidence - 0.01, rows$confidence + 0.01, rows$conf.low, rows$conf.high)
+    point <- box(rows$confidence - 0.03, rows$confidence + 0.03, rows$observed - 0.03, rows$observed + 0.03)
+    gap <- box(rows$lower, rows$upper, pmin(rows$observed, rows$confidence), pmax(rows$observed, rows$confidence))
+    sum(bar, point, gap, na.rm = TRUE)
+  }
+  top <- behind(c(0.02, 0.47), c(0.98 - size, 0.98))
+  bottom <- behind(c(0.54, 0.99), c(0.03, 0.03 + size))
+  if (top != bottom) return(if (bottom < top) "below" else "above")
   low <- pmin(rows$observed, rows$confidence, rows$conf.low, na.rm = TRUE)
   high <- pmax(rows$observed, rows$confidence, rows$conf.high, na.rm = TRUE)
   above <- sum(rows$lower < inside(0.45) & high > inside(0.68))

@@ -22,7 +22,7 @@
 #'
 #' Tables with several classes get a panel for each, in their own order, or the largest first if some are left out; `classes` and `rarest` choose others. The title says
 #' how many cases the class has (with `type = "top_label"`, how many rows were predicted to be of it). Panels of different rows (`by`, or a list of labels) have their number of rows in the title. With four panels or more there are no
-#' lower panels; the size of the points shows the number of rows instead.
+#' lower panels; the size of the points shows the number of rows instead. Panels are square, but for several forecasts with five or more classes side by side, where they are higher.
 #'
 #' @param object,x A [reliability_table()]; for `plot_reliability()` the probabilities of one forecast
 #'   (matrix, data frame or vector) or a named list of such.
@@ -57,7 +57,7 @@
 #' summary(curve)
 #' autoplot(curve) + ggplot2::labs(title = "Rain in New York")
 #' @importFrom ggplot2 aes facet_grid facet_wrap geom_abline geom_linerange geom_path geom_point
-#'   geom_rect geom_ribbon geom_segment ggplot labs scale_fill_manual scale_size_area
+#'   geom_rect geom_ribbon geom_segment ggplot labs scale_fill_manual
 #'   scale_x_continuous scale_y_continuous vars .data
 #' @export
 autoplot.reliability_table <- function(object, histogram = NULL, classes = NULL, base_size = 9,
@@ -98,6 +98,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
   by_class <- isTRUE(dots$type %in% c("classwise", "top_label"))
   if (is.null(classes) && by_class) classes <- most_classes(length(forecasts), ncol(as_score_matrix(forecasts[[1]], "x")))
   rarest <- check_flag(rarest, "rarest")
+  every <- by_class && is.numeric(classes) && length(classes) == 1 && isTRUE(classes >= max(2, ncol(as_score_matrix(forecasts[[1]], "x"))))
   chosen <- NULL
   if (by_class && is.numeric(classes) && (rarest || length(forecasts) > 1)) {
     # The same classes for all; predicted ones may differ, true ones do not.
@@ -108,7 +109,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
   # One after the other, each with draws of its own, in the caller's order.
   tables <- lapply(seq_along(forecasts), function(i) {
     own <- lapply(each, `[[`, i)
-    kept <- list(classes = if (is.null(chosen)) classes else chosen)
+    kept <- list(classes = if (!is.null(chosen)) chosen else if (!every) classes) # NULL: all, in their own order
     do.call(reliability_table, c(list(forecasts[[i]]), own, dots, kept))
   })
   names(tables) <- names(forecasts)
@@ -165,7 +166,7 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
     (if (plan$histogram) share_layer(spread, diff(limits), pen)) +
     scale_fill_manual(values = c(high = "#D55E00", low = "#0072B2"), guide = "none") +
     ggplot2::scale_alpha_identity() +
-    scale_size_area(max_size = 2.5 * pen, guide = "none") +
+    ggplot2::scale_size_identity() +
     scale_x_continuous(limits = limits, breaks = breaks, labels = say_plain, expand = c(0.02, 0.02)) +
     (if (plan$histogram) {
       two_panel_scale(limits, breaks, max(row_shares(spread)), say_percent)
@@ -174,8 +175,19 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
     }) +
     diagram_labels(tables, plan, base_size) +
     picture_theme(base_size) +
-    square_theme(fixed = !plan$histogram) +
+    theme(aspect.ratio = panel_ratio(plan)) +
     title_theme(plan, titles, base_size)
+}
+
+#' Height of the panels over their width; NULL where the facets see to it
+#'
+#' Squares, unless so many stand side by side, in so few rows, that they would be tiny while a part of the picture stays blank.
+#' @noRd
+panel_ratio <- function(plan) {
+  if (plan$histogram) return(NULL)
+  if (!plan$both || plan$columns < 5) return(1)
+  rows <- if (plan$across) plan$panels else length(plan$tables)
+  min(1.8, max(1, 0.6 * plan$columns / rows))
 }
 
 title_theme <- function(plan, titles, base_size) {

@@ -61,7 +61,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
     far_arrows(far, pen, base_size) +
     # Words at the right edge need room, of which narrow panels have less. Panels without a value have no axis.
-    scale_x_continuous(breaks = function(x) if (diff(x) > 0 && max(abs(x)) < nothing) numeric() else pretty(x, 3),
+    scale_x_continuous(breaks = study_breaks,
       labels = say_decimal, guide = ggplot2::guide_axis(check.overlap = TRUE), expand = ggplot2::expansion(mult = c(0.05,
         if (any(nzchar(study_marks(means_all)))) min(0.7, 0.15 * study_panel_columns(means_all)) else 0.05))) +
     # Methods without a single value keep their place.
@@ -76,6 +76,19 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
       axis.text.y = element_text(size = rel(if (base_size >= 8) 0.9 else if (length(methods) > 6) 0.65 else 0.8)),
       axis.text.x = element_text(size = rel(if (base_size >= 8) 0.9 else 0.75))) +
     study_facets(means_all, base_size)
+}
+
+#' As few ticks as are needed for two or more within the limits: one alone does not tell the scale
+#' @noRd
+study_breaks <- function(limits) {
+  if (diff(limits) > 0 && max(abs(limits)) < nothing) return(numeric())
+  if (!diff(limits) > 0) return(pretty(limits, 3))
+  for (n in 3:10) {
+    at <- pretty(limits, n)
+    at <- at[at >= limits[1] - 1e-9 * diff(limits) & at <= limits[2] + 1e-9 * diff(limits)]
+    if (length(at) >= 2) break
+  }
+  at
 }
 
 nothing <- 1e-8 # scale of a panel that holds words only

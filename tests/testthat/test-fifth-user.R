@@ -148,11 +148,13 @@ test_that("maps carry marks at corners, bands by name, and Platt and beta have t
   set.seed(1)
   plot <- plot_map(fits)
   said <- gsub("\n", " ", plot$labels$caption)
-  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\), averaged over hyperparameters, while the curve uses the best ones; 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. Marks: some of the corners")
+  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" uses the best hyperparameters; its band averages over them, so the curve can lie near its edge\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
   want <- predict(fits$Platt, 0.25, type = "interval")[, 2, ]
   got <- plot$data[plot$data$fit == "Platt" & plot$data$p == 0.25, ]
   expect_equal(c(got$conf.low, got$conf.high), unname(want[2:3]))
   expect_match(plot_map(fits$Beta)$labels$caption, "Band: 95% confidence interval\\.")
+  expect_match(gsub("\n", " ", plot_map(fits$GP)$labels$caption),
+    "Band: 95% posterior interval. The curve uses the best hyperparameters; the band averages over them, so the curve can lie near its edge.", fixed = TRUE)
   # Marks stand where the map bends: within one of 401 places of an edge between bins.
   marks <- mark_steps(plot$data, "Histogram")
   expect_gt(nrow(marks), 2)

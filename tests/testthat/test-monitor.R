@@ -468,3 +468,39 @@ test_that("pictures have the intervals that the sums allow", {
   expect_lte(max(nchar(said)), 80)
   expect_match(said, "^ *period +n +log loss +Brier +accuracy +conf\\. +over +under +slope +O:E$", all = FALSE)
 })
+
+test_that("every interval of a monitor has a point that can be seen, and captions say what is drawn", {
+  words <- function(picture) attr(picture$labels$caption, "words")
+  set.seed(4)
+  p <- c(stats::runif(990, 0, 0.3), rep(0.95, 10)) # bins of one or two rows beside large ones
+  y <- stats::runif(1000) < p
+  period <- rep(sprintf("%02d", 1:10), 100)
+  m <- calib_monitor(p, y, period = period)
+  points <- ggplot2::ggplot_build(autoplot(m, "reliability"))$data[[4]]
+  expect_true(all(points$size >= 0.9 & points$alpha >= 0.5))
+  expect_gt(max(points$size), 2 * min(points$size)) # rows still show
+  expect_match(words(autoplot(m, "reliability")), "Periods pooled into 4 groups.", fixed = TRUE)
+  expect_match(words(autoplot(m, "reliability", periods = 1)), "All periods pooled.", fixed = TRUE)
+  expect_no_match(words(autoplot(m, "reliability", periods = 10)), "pooled")
+  expect_match(words(autoplot(m, "scores")), "No bars for log loss and Brier score: the monitor does not store the sums they need.", fixed = TRUE)
+  expect_match(words(autoplot(m)), "the mean (thick)", fixed = TRUE)
+  # With one period there is no line to be thick.
+  one <- autoplot(calib_monitor(p, y))
+  expect_match(words(one), "the mean (large point)", fixed = TRUE)
+  built <- ggplot2::ggplot_build(one)$data
+  points <- built[[length(built)]]
+  expect_equal(sum(points$size == max(points$size)), 1)
+  expect_identical(points$colour[which.max(points$size)], ink[4])
+})
+
+test_that("a score that is infinite in all periods is marked as such", {
+  m <- calib_monitor(c(0, 0.2, 0, 0.6), c(1, 0, 1, 1), period = c("a", "a", "b", "b"))
+  built <- ggplot2::ggplot_build(autoplot(m, "scores"))
+  panel <- built$layout$panel_params[[1]] # log loss
+  expect_length(panel$y$get_labels(), 0)
+  expect_length(panel$y.range, 2)
+  expect_true(diff(panel$y.range) > 0 && max(abs(panel$y.range)) < nothing)
+  marks <- Filter(function(layer) "label" %in% names(layer), built$data)[[1]]
+  expect_identical(marks$label[marks$PANEL == 1], c("Inf", "Inf"))
+  expect_gte(length(built$layout$panel_params[[2]]$y$get_labels()), 2)
+})

@@ -129,7 +129,13 @@ test_that("the picture has bands, and says what it leaves out", {
   found <- net_benefit(list(model = risk, other = rev(risk)), sick)
   picture <- autoplot(found)
   expect_s3_class(picture, "ggplot")
-  expect_match(picture$labels$caption, "leave the picture below")
+  expect_match(attr(picture$labels$caption, "words"), "Where a line leaves the picture at the bottom, that model or strategy is worse there than treating none.", fixed = TRUE)
+  # each band has the colour and stroke of its line, at its edges too
+  built <- ggplot2::ggplot_build(picture)$data
+  looks <- function(layer) unique(built[[layer]][c("group", "colour", "linetype")])
+  expect_equal(looks(1), merge(looks(1), looks(2)), ignore_attr = TRUE)
+  expect_length(unique(looks(1)$colour), 2)
+  expect_equal(unique(built[[1]]$fill), unique(built[[1]]$colour))
   expect_match(attr(picture$labels$caption, "words"), "Bands: 95% intervals")
   expect_no_match(attr(autoplot(found, band = FALSE)$labels$caption, "words"), "Bands")
   # nothing is cut from the top, and the axis shows 0

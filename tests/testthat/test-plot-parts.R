@@ -8,6 +8,14 @@ test_that("no two forecasts look the same", {
   }
 })
 
+test_that("no stroke is so thin that its line disappears: about half of it is drawn", {
+  drawn <- vapply(setdiff(strokes, "solid"), function(stroke) {
+    length <- as.integer(strsplit(stroke, "")[[1]])
+    sum(length[c(TRUE, FALSE)]) / sum(length)
+  }, 0)
+  expect_gte(min(drawn), 0.45)
+})
+
 test_that("legends fit: up to eight entries in two rows, at both sizes", {
   names <- c("Uncalibrated", "Temperature scaling", "Gaussian process", "Vector scaling", "Matrix scaling",
     "Isotonic regression", "Beta calibration", "Histogram binning")

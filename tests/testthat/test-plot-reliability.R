@@ -293,7 +293,8 @@ test_that("smooth curves stand in the order of the true numbers of rows", {
   p[cbind(1:310, y)] <- p[cbind(1:310, y)] + 0.7
   p <- p / rowSums(p)
   shown <- function(...) levels(plot_reliability(p, y, type = "classwise", method = "smooth", ...)$data$class)
-  expect_identical(shown(), c("c", "d", "b", "a"))
+  expect_identical(shown(), c("a", "b", "c", "d")) # none is left out
+  expect_identical(shown(classes = 3), c("c", "d", "b"))
   expect_identical(shown(rarest = TRUE), c("a", "b", "d", "c"))
   table <- reliability_table(p, y, type = "classwise", method = "smooth")
   expect_equal(class_sizes(table, "classwise")[c("a", "b", "c", "d")], c(a = 60, b = 70, c = 100, d = 80))
@@ -355,4 +356,43 @@ test_that("a smooth curve is thin where there are no scores", {
   thick <- Filter(function(layer) "linewidth" %in% names(layer) && "group" %in% names(layer), ggplot2::ggplot_build(plot)$data)
   seen <- Filter(function(layer) length(unique(layer$group)) == 2, thick)[[1]]
   expect_false(any(seen$x > 0.26 & seen$x < 0.54))
+})
+
+test_that("classes of which none is left out stand in their own order, for one forecast as for two", {
+  six <- oracle_data(300, 6, seed = 8)
+  q <- oracle_softmax(six$z)
+  own <- levels(plot_reliability(q, six$y, type = "classwise", bins = 5)$data$class)
+  expect_identical(own, as.character(1:6))
+  expect_identical(levels(plot_reliability(list(a = q, b = q), six$y, type = "classwise", bins = 5)$data$class), own)
+  expect_identical(levels(plot_reliability(q, six$y, type = "classwise", bins = 5, classes = c("3", "1"))$data$class), c("3", "1"))
+  expect_identical(levels(plot_reliability(q, six$y, type = "classwise", bins = 5, classes = 2)$data$class),
+    names(sort(-table(six$y)))[1:2])
+})
+
+test_that("panels use the height where many stand side by side", {
+  six <- oracle_data(100, 6, seed = 8)
+  q <- oracle_softmax(six$z)
+  ratio <- function(...) plot_reliability(..., labels = six$y, type = "classwise", bins = 5)$theme$aspect.ratio
+  expect_equal(ratio(list(a = q, b = q)), 1.8)
+  expect_equal(ratio(list(a = q, b = q), classes = 3), 1)
+  expect_equal(ratio(q), 1)
+})
+
+test_that("the numbers stand where nothing is behind them", {
+  bins <- function(confidence, observed, low, high) {
+    data.frame(lower = confidence - 0.03, upper = confidence + 0.03, confidence = confidence, observed = observed, conf.low = low, conf.high = high)
+  }
+  # High bars that end below the words at the top do not count; one that ends among those at the bottom does.
+  rows <- bins(c(0.1, 0.2, 0.3, 0.8), c(0.5, 0.6, 0.6, 0.5), c(0.2, 0.2, 0.2, 0.05), c(0.8, 0.8, 0.8, 0.9))
+  expect_identical(free_corner(rows, 0), "above")
+  rows$conf.high[1:3] <- 0.95
+  expect_identical(free_corner(rows, 0), "below")
+  # Three lines of words need more room.
+  rows <- bins(c(0.2, 0.3, 0.8), c(0.3, 0.3, 0.5), c(0.2, 0.2, 0.1), c(0.75, 0.75, 0.7))
+  expect_identical(free_corner(rows, 0, 1), "above")
+  expect_identical(free_corner(rows, 0, 3), "below")
+  # As drawn: a bin with few rows keeps a point that can be seen.
+  points <- ggplot2::ggplot_build(plot_reliability(p, y, type = "classwise", bins = 20, histogram = FALSE))$data
+  sizes <- Filter(function(layer) "size" %in% names(layer) && "shape" %in% names(layer), points)[[1]]$size
+  expect_gte(min(sizes) / max(sizes), 0.35)
 })

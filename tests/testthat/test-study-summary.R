@@ -235,3 +235,16 @@ test_that("pictures list the methods in the order of the table", {
   expect_match(gsub("\\s+", " ", plot$labels$caption), "Methods sorted by loss")
   expect_identical(rev(autoplot(hand_study(), reference = "near", metrics = "gain")$scales$get_scales("y")$limits), c("none", "good", "broken"))
 })
+
+test_that("every panel of a study has two ticks or more", {
+  for (limits in list(c(0.16, 0.24), c(0.832, 0.879), c(0.801, 0.899), c(-0.049, 0.049), c(1e-5, 9e-5), c(3, 3.0001))) {
+    at <- study_breaks(limits)
+    expect_gte(length(at), 2)
+    expect_true(all(at >= limits[1] - 1e-12 & at <= limits[2] + 1e-12))
+    expect_lte(length(at), 9)
+  }
+  expect_length(study_breaks(c(-1, 1) * nothing / 4), 0) # a panel of words
+  built <- ggplot2::ggplot_build(autoplot(hand_study()))
+  ticks <- vapply(built$layout$panel_params, function(panel) sum(!is.na(panel$x$breaks)), 0L)
+  expect_gte(min(ticks), 2)
+})

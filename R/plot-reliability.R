@@ -44,9 +44,9 @@
 #' cal <- letters_nn$cal
 #' test <- letters_nn$test
 #' none <- predict(calib_none(cal$scores, cal$labels), test$scores)
-#' gp <- predict(calib_gp(cal$scores, cal$labels, class_effects = "none"), test$scores)
-#' plot_reliability(list(Uncalibrated = none, GP = gp), test$labels)
-#' plot_reliability(gp, test$labels, type = "classwise", bins = 8, classes = c("I", "O", "Q"))
+#' temperature <- predict(calib_temperature(cal$scores, cal$labels), test$scores)
+#' plot_reliability(list(Uncalibrated = none, Temperature = temperature), test$labels)
+#' plot_reliability(temperature, test$labels, type = "classwise", bins = 8, classes = c("I", "O"))
 #'
 #' # A smooth curve for each airport
 #' plot_reliability(rain_nyc$prob, rain_nyc$rain, method = "smooth", by = rain_nyc$origin)

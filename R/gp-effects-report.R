@@ -266,9 +266,9 @@ print_effects <- function(effects, classes) {
   if (!is.null(mixed)) {
     count <- attr(mixed, "count")
     said <- if (!nrow(mixed)) {
-      "pairs of classes mixed up: the matrix changes none by more than two standard deviations"
+      "effects between classes: the matrix changes none by more than two standard deviations"
     } else {
-      paste0("pairs of classes mixed up: where the scores give 90 % to one class, the matrix raises (+) or lowers (-) the latent value of another. ",
+      paste0("effects between classes: where the scores give 90 % to one class, the matrix raises (+) or lowers (-) the latent value of another. ",
         if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two standard deviations:")
     }
     pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))

@@ -11,7 +11,7 @@
 #' @param x,object A calibrator; for `plot_map()` also a named list of them, for the same classes.
 #' @param scores `NULL`, or raw scores, such as those of the calibration rows: they are drawn as ticks at the foot of the picture (1000 of them where there are more). A calibrator
 #'   does not keep its rows; where there were none, its map is interpolated or extended.
-#' @param level Level of the bands. That of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side; use
+#' @param level Level of the bands. That of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side, by at most 0.01; use
 #'   [set.seed()] to make it reproducible. It is averaged over the hyperparameters, while the curve is that of their best values, and can
 #'   therefore run along an edge of the band.
 #' @param classes With more than two classes: how many to draw, or their names.
@@ -119,6 +119,7 @@ say_bands <- function(fits, names, rows, level) {
 }
 
 band_window <- 0.03 # of the axis, to either side
+band_moved <- 0.01 # by which smoothing may move a limit: about the error of the draws
 
 #' Limits from random draws with their small steps smoothed: the distance from the curve, by local lines
 #' @noRd
@@ -128,7 +129,11 @@ smooth_bands <- function(banded) {
     if (n * band_window < 3) next # too few places for steps to be seen
     curve <- banded$calibrated[rows]
     if (all(diff(curve) == 0) || mean(diff(curve) == 0) > 0.5) next # steps are meant
-    even <- function(limit) stats::lowess(banded$p[rows], limit - curve, f = 2 * band_window, iter = 0)$y
+    even <- function(limit) {
+      away <- limit - curve
+      smooth <- stats::lowess(banded$p[rows], away, f = 2 * band_window, iter = 0)$y
+      pmin(pmax(smooth, away - band_moved), away + band_moved)
+    }
     banded$conf.low[rows] <- pmax(0, curve + pmin(0, even(banded$conf.low[rows])))
     banded$conf.high[rows] <- pmin(1, curve + pmax(0, even(banded$conf.high[rows])))
   }

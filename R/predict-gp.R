@@ -53,8 +53,9 @@
 #' contain it is extended. An interval describes the uncertainty of the calibrated probability
 #' itself, that is, of the map. It is not a prediction interval for the next label.
 #'
-#' Near 0 and 1 few rows inform the map (beyond the scores `fit$averaged$ends`), so that limits there are deliberately
-#' wide: see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`. This is
+#' Rows with probabilities near 0 and 1 carry little information about the map, so that intervals are wide there. Lower limits of probabilities near 1 are
+#' low because rougher maps are averaged (not with `integrate = FALSE`). Upper limits also allow for a steeper map beyond the
+#' centred scores `fit$averaged$ends`: see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`. This is
 #' not done with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is 0.92 to 1.00

@@ -161,7 +161,11 @@ validations_verdict <- function(x) {
   each <- length(validation_measures)
   parts <- split(table, rep(seq_len(nrow(table) / each), each = each))
   shown <- c("oe_ratio", "slope", "ici") # as in the table
-  outside <- vapply(parts, function(part) validation_outside(part)[shown], logical(3))
+  outside <- vapply(parts, function(part) {
+    one <- validation_outside(part)
+    if (is.na(one[["oe_ratio"]])) one[["oe_ratio"]] <- one[["in_the_large"]] # without events the ratio has no interval, the difference has
+    one[shown]
+  }, logical(3))
   rownames(outside) <- outside_words[shown]
   if (all(is.na(outside))) return(NULL)
   what <- paste(c("groups", "classes")[c("by", "class") %in% names(table)], collapse = " and ")
@@ -179,7 +183,8 @@ validations_verdict <- function(x) {
   paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
     if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(rest)) paste0("; not for ", if (length(rest) == 1) rest else "the others"), ". ",
     "By chance alone, about ", format(signif(expected, if (expected < 1) 1 else 2)), " of the ", count, " intervals would exclude it. ",
-    if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", length(parts), ". "),
+    if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", sum(!is.na(p)),
+      if (anyNA(p)) " that have events and non-events", ". "),
     if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
       "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."
     })

@@ -255,8 +255,8 @@ warn_validation <- function(parts) {
   if (length(few)) {
     one <- few[[1]]
     warn_gpcalib("few", paste0("Few events or non-events",
-      if (length(parts) > 1) paste0(" in ", length(few), " of ", length(parts), " parts (the first: ",
-        paste(name_of(one), collapse = ", "), ")"), ": ", say_count(one$events, "event"), " in ", say_count(one$n, "row"),
+      if (length(parts) > 1) paste0(" in ", length(few), " of ", length(parts), " ", if (is.null(one$by)) "classes" else "groups", " (the first is \"",
+        paste(name_of(one), collapse = ", "), "\")"), ": ", say_count(one$events, "event"), " in ", say_count(one$n, "row"),
       ". Intervals are unsafe with fewer than ", few_events, " of either."))
   }
   limited <- sum(vapply(parts, function(part) as.double(part$limited), 0))

@@ -136,8 +136,8 @@ test_that("the picture of the matrix frames only what exceeds two standard devia
   expect_match(said(loud), paste0("Framed: ", if (clear(loud) > 5) paste("the 5 largest of", clear(loud)) else clear(loud), " changes? beyond"))
   shown <- capture.output(print(summary(loud)))
   expect_true(any(grepl("\"1\" where the scores say \"2\" (+", shown, fixed = TRUE)))
-  expect_lte(max(nchar(grep("scores say|mixed up", shown, value = TRUE))), 100)
-  expect_output(print(summary(quiet)), "pairs of classes mixed up: the matrix changes none")
+  expect_lte(max(nchar(grep("scores say|effects between", shown, value = TRUE))), 100)
+  expect_output(print(summary(quiet)), "effects between classes: the matrix changes none")
 })
 
 test_that("maps carry marks at corners, bands by name, and Platt and beta have theirs", {

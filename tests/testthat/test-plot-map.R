@@ -96,3 +96,16 @@ test_that("scores are drawn as ticks at the foot", {
   expect_error(plot_map(fit, scores = "a"), "`scores`", class = "gpcalib_error_input")
   expect_error(plot_map(fit, scores = numeric()), "`scores` has no rows", class = "gpcalib_error_input")
 })
+
+test_that("smoothing a band moves no limit by more than the error of the draws", {
+  set.seed(2)
+  z <- rnorm(300)
+  fit <- calib_gp(plogis(3 * z), rbinom(300, 1, plogis(z)))
+  set.seed(1)
+  rows <- as.data.frame(plot_map(fit)$data)
+  rows$fit <- factor("a")
+  rows$class <- factor("1")
+  even <- smooth_bands(rows)
+  expect_lte(max(abs(even$conf.low - rows$conf.low), abs(even$conf.high - rows$conf.high)), band_moved + 1e-12)
+  expect_gt(max(abs(even$conf.low - rows$conf.low)), 0)
+})

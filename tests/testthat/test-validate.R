@@ -343,3 +343,14 @@ test_that("the picture has the limited slope where print() has it", {
   expect_match(corner(far), sprintf("slope %.3f\nslope, limited %.3f\n", far$estimate[far$measure == "slope"], attr(far, "far")["slope", 1]), fixed = TRUE)
   expect_match(attr(autoplot(far)$labels$caption, "words"), "(best: 1); \"slope, limited\": the same with odds beyond 10,000 to 1 set to 10,000 to 1;", fixed = TRUE)
 })
+
+test_that("a class that never occurs is judged by its mean, and counted apart from the tests", {
+  set.seed(5)
+  p <- matrix(rgamma(3000, 1), 1000) %*% diag(c(1, 1, 0.2))
+  p <- p / rowSums(p)
+  y <- factor(ifelse(runif(1000) < p[, 1] / (p[, 1] + p[, 2]), 1, 2), levels = 1:3)
+  expect_warning(v <- calib_validate(p, y), "in 1 of 3 classes (the first is \"3\"): 0 events", fixed = TRUE)
+  said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
+  expect_match(said, "\"3\" (O:E)", fixed = TRUE)
+  expect_match(said, "of 2 that have events and non-events", fixed = TRUE)
+})

@@ -20,7 +20,7 @@
 #' smooth one the mean (ICI), the 90 % quantile (E90) and the largest (Emax) distance from the diagonal. In small panels only the first of these numbers is
 #' shown.
 #'
-#' Tables with several classes get a panel for each, in their own order, or the largest first if some are left out; `classes` and `rarest` choose others. The title says
+#' Tables with several classes get a panel for each, in their own order, or the largest first if some are left out; `classes` and `rarest` choose others. With one forecast the title says
 #' how many cases the class has (with `type = "top_label"`, how many rows were predicted to be of it). Panels of different rows (`by`, or a list of labels) have their number of rows in the title. With four panels or more there are no
 #' lower panels; the size of the points shows the number of rows instead. Panels are square, but for several forecasts with five or more classes side by side, where they are higher.
 #'

@@ -55,7 +55,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
   longest <- if (base_size < 8) 14 else 28
   ggplot(points, aes(.data$value, .data$method)) +
     if_reference(reference, pen) +
-    geom_linerange(aes(.data$mean, xmin = .data$mean - .data$std.error,
+    geom_linerange(aes(.data$mean, xmin = pmax(.data$mean - .data$std.error, if (is.null(reference) && all(points$value >= 0)) 0 else -Inf),
       xmax = .data$mean + .data$std.error), data = means, linewidth = 1.2 * pen, colour = "grey60") +
     geom_point(colour = "#0072B2", alpha = 0.5, size = 1.3 * pen) +
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +

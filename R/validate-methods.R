@@ -198,7 +198,8 @@ validated_shown <- function(object, classes) {
   by <- "by" %in% names(object)
   most <- if (!is.null(classes)) check_count(classes, "classes") else if (by) most_panels else most_classes(1, count)
   if (most >= count) return(seq_len(count))
-  utils::head(order(attr(object, "p.value")), most)
+  p <- attr(object, "p.value") # none where there are no events: there is no curve either
+  utils::head(if (all(is.na(p))) seq_len(count) else order(p, na.last = NA), most)
 }
 
 validation_names <- function(object) {

@@ -354,3 +354,15 @@ test_that("a class that never occurs is judged by its mean, and counted apart fr
   expect_match(said, "\"3\" (O:E)", fixed = TRUE)
   expect_match(said, "of 2 that have events and non-events", fixed = TRUE)
 })
+
+test_that("of many classes those without events are not drawn", {
+  set.seed(6)
+  p <- matrix(rgamma(8000, 1), 1000)
+  p <- p / rowSums(p)
+  y <- factor(max.col(log(p) - log(-log(matrix(runif(8000), 1000)))), levels = 1:8)
+  y[y %in% c("3", "5")] <- "1"
+  v <- suppressWarnings(calib_validate(p, y))
+  expect_no_error(suppressMessages(ggplot2::ggplot_build(autoplot(v))))
+  expect_identical(validated_shown(v, NULL), setdiff(order(attr(v, "p.value"))[1:6], c(3, 5)))
+  expect_length(validated_shown(v, "3"), 1)
+})

@@ -61,23 +61,15 @@ calib_beta <- function(scores, labels, input = c("auto", "probs", "logits"), wei
     params = match(params, c("abm", "am", "ab")) - 1L, clip = clip, tol = scaling_tol,
     max_iter = max_iter, limit = 0), threads)
   warn_scaling(fit, data$classes)
-  warn_steep(fit, data$classes)
+  # where all rows beyond some tiny score are of one class
+  warn_maps(colSums(matrix(fit$coef, 3)[1:2, , drop = FALSE] > steep) > 0, data$classes, "steep", paste0("The map jumps from near 0 to near 1%s: `a` or `b` exceeds ", steep,
+    ", because all rows beyond some score very near 0 or 1 are of one class. Predicted probabilities can be exactly 0 or 1 and wrong. ",
+    "Use `params = \"am\"`, calib_platt() or calib_gp() instead."))
   name_scaling("beta", data, match.call(), fit, c("a", "b", "c"), params = params, clip = clip,
     fixed = ova$fixed)
 }
 
 steep <- 1000 # a or b: the map then jumps within a hundredth of 0 or 1
-
-#' Where all rows beyond some tiny score are of one class, a or b is huge
-#' @noRd
-warn_steep <- function(fit, classes) {
-  names <- if (length(classes) == 2) classes[2] else classes
-  hit <- names[colSums(matrix(fit$coef, 3)[1:2, , drop = FALSE] > steep) > 0]
-  if (!length(hit)) return()
-  warn_gpcalib("steep", paste0("The map jumps from near 0 to near 1", if (length(classes) > 2) paste0(" for ", say_values(hit)),
-    " (`a` or `b` exceeds ", steep, "), because all rows beyond some score very near 0 or 1 are of one class. ",
-    "Predicted probabilities can be exactly 0 or 1 and wrong. Use `params = \"am\"`, calib_platt() or calib_gp() instead."))
-}
 
 #' @export
 ova_maps.calib_beta <- function(object) {

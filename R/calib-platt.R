@@ -89,19 +89,20 @@ fit_scaling <- function(data, ova, options, threads) {
 #' One warning for all classes of a kind
 #' @noRd
 warn_scaling <- function(fit, classes) {
-  names <- if (length(classes) == 2) classes[2] else classes
-  tell <- function(status, class, what) {
-    hit <- names[fit$status == status]
-    if (!length(hit)) return()
-    who <- if (length(classes) == 2) "" else {
-      paste0(" (", length(hit), " of ", length(classes), " classes: ", say_values(hit), ")")
-    }
-    warn_gpcalib(class, paste0(sub("%s", who, what)))
-  }
+  tell <- function(status, class, what) warn_maps(fit$status == status, classes, class, what)
   tell("upper", "separated", paste0("The scores separate the classes of the calibration rows completely%s: the likelihood ",
     "has no maximum. The slope was limited so that the mean confidence is (N + 1)/(N + 2) of its largest possible value."))
   tell("flat", "flat", paste0("All calibration scores are equal%s: every row gets the frequency ", "of the class."))
   tell("not_converged", "not_converged", paste0("The fit did not converge%s; raise `max_iter`."))
+}
+
+#' A warning about some of the maps
+#' @param hit for each map, whether it is meant; @param what text, in which %s stands for the classes.
+#' @noRd
+warn_maps <- function(hit, classes, class, what) {
+  if (!any(hit)) return()
+  who <- if (length(classes) == 2) "" else paste0(" (", sum(hit), " of ", length(classes), " classes: ", say_values(classes[hit]), ")")
+  warn_gpcalib(class, sub("%s", who, what))
 }
 
 #' The object of a method with coefficients

@@ -49,7 +49,7 @@ fit_gp <- function(data, mean, spec, floor) {
   out
 }
 
-first_inducing <- 16L # as FIRST_INDUCING in src/gp_fit.c
+first_inducing <- 16L # as GPC_FIRST_INDUCING in src/gp_fitting.h
 fewer_tol <- 0.01 # nats: what the bound may lose by fewer inducing inputs, the tolerance of fits with effects
 
 #' Has a fit more inducing inputs than its map needs? The process alone may need them to make up for a shift that effects of the

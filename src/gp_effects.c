@@ -185,7 +185,8 @@ static int try_step(gpc_effects_fitting *f, int step, int forced, double promise
     *refused = 0;
     /* with a scaled H the promise may be too small: that says nothing of trust */
     accept(f, forced ? 1.0 : promise <= 0.0 ? 0.5 : gain / promise, step);
-    result->converged = !forced && f->radius >= 0.1 && promise < tol && gain < f->settings->enough;
+    result->converged =
+        !forced && f->radius >= 0.1 && promise < tol && gain < f->settings->enough;
     return result->converged;
   }
   /* no more than rounding is left; a short step promises little by itself */

@@ -17,11 +17,12 @@ typedef struct {
   double s2_low, s2_high, l_low, l_high;
   double worthless; /* nats: with less than this promised at the start there are no
                        effects; -INFINITY: there are whatever they promise */
-  double odds; /* of effects to none before the rows are seen, eq. (45a); 0: not doubted */
+  double
+      odds; /* of effects to none before the rows are seen, eq. (45a); 0: not doubted */
   const gpc_joint_site *site; /* rows seen before, or NULL */
   int freeze;                 /* are these rows to be frozen, for later ones? */
-  double tol;    /* nats: stop when a step promises less ... */
-  double enough; /* ... or has gained less, having promised less than tol */
+  double tol;                 /* nats: stop when a step promises less ... */
+  double enough;              /* ... or has gained less, having promised less than tol */
   int max_passes;
   gpc_poll poll;
   void *poll_data;

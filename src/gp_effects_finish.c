@@ -28,7 +28,8 @@ static void shrink(const gpc_effects_fitting *f, double likely,
                    const gpc_effects_result *result, gpc_joint_point *to) {
   const gpc_joint *joint = &f->joint;
   const size_t e = joint->e, m = joint->m, before = m + result->slopes, size = before + e;
-  double *a = gpc_get_doubles(joint->memory, e * e), *v = gpc_get_doubles(joint->memory, e);
+  double *a = gpc_get_doubles(joint->memory, e * e),
+         *v = gpc_get_doubles(joint->memory, e);
   size_t *at = gpc_get_sizes(joint->memory, e), n = 0;
   gpc_joint_mode_get(joint, to);
   gpc_joint_point_copy(joint, &f->here, to);

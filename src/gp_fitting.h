@@ -1,5 +1,6 @@
 /* gp_fitting.h: a fit on its way, shared by the parts of the driver (gp_fit.c): where to
- * begin (gp_start.c) and what to report (gp_describe.c). */
+ * begin (gp_start.c), the process alone (gp_floors.c) and what to report
+ * (gp_describe.c). */
 #ifndef GPC_GP_FITTING_H
 #define GPC_GP_FITTING_H
 
@@ -20,6 +21,13 @@ typedef struct {
   int warm;         /* ... and a posterior on its inducing inputs */
   double guess;     /* 1/T of the sample: the slope to begin with; NAN: not known */
 } gpc_fitting;
+
+#define GPC_FIRST_INDUCING 16
+
+/* Has an optimiser left something to go on with? */
+static inline int gpc_fitting_done(gpc_status status) {
+  return status == GPC_OK || status == GPC_NOT_CONVERGED;
+}
 
 /* Width of the bulk of the scores. */
 static inline double gpc_fitting_width(const gpc_fitting *f) {
@@ -57,6 +65,21 @@ gpc_status gpc_start_limits(gpc_fitting *f, const gpc_params *at,
  * from by the surrogate. */
 void gpc_start_hyper(const gpc_fitting *f, gpc_params *at, double start_l[2],
                      gpc_optimise_settings *how);
+
+/* One floor, or the best of several: gp_floors.c ------------------------------------- */
+
+/* The line for one floor, and what visits need. */
+typedef struct {
+  gpc_ruler ruler;
+  gpc_visitor visitor;
+} gpc_laid_line;
+
+/* f->now and where f->at begins: for the only floor, or for the best by quick fits, whose
+ * line is then *line where it was kept. */
+gpc_status gpc_floors_begin(gpc_fitting *f, gpc_laid_line **line);
+
+/* The fit of that floor, on *line, which is laid if there is none. */
+gpc_status gpc_floors_fit(gpc_fitting *f, gpc_laid_line **line, gpc_optimiser *o);
 
 /* Over the hyperparameters: gp_average.c --------------------------------------------- */
 

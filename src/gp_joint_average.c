@@ -11,7 +11,7 @@
 #define ENOUGH 0.05   /* nats that Newton's method may leave */
 #define MOST_PASSES 8 /* of Newton's method at a point; after them a step may ... */
 #define MOST_GAIN 0.5 /* ... promise so many nats */
-#define NEAR 0.5 /* nats: below this a pass changed the evidence by .13 at the most */
+#define NEAR 0.5    /* nats: below this a pass changed the evidence by .13 at the most */
 #define AT_ONCE 0.1 /* nats: and below this a step leads to the mode itself */
 
 #define FEW_EFFECTS 40 /* with more, their own spread shows how large they are */
@@ -143,7 +143,8 @@ static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double lea
   t->point.at.hyper = hyper;
   t->work = out->cov;
   gpc_status status = solve(t, from, &evidence);
-  if (status == GPC_OK && to >= 0 && evidence + t->log_sd >= least && !near(t, from, NEAR)) {
+  if (status == GPC_OK && to >= 0 && evidence + t->log_sd >= least &&
+      !near(t, from, NEAR)) {
     *passed = 1;
     from = to;
     status = climb(t, to, &evidence);

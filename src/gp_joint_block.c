@@ -153,8 +153,6 @@ static void read_rows(const gpc_joint *joint, size_t first, size_t rows,
   }
 }
 
-#define EIGHT 8
-
 /* Class by class, so that what is added to stays in the cache. */
 GPC_FUSED static void add_level(const gpc_joint *joint, size_t rows,
                                 const gpc_joint_block *t) {
@@ -162,16 +160,11 @@ GPC_FUSED static void add_level(const gpc_joint *joint, size_t rows,
   for (size_t j = 0; j < joint->data->k; j++)
     for (size_t i = 0; i < rows; i++) {
       const double share = t->share[j * ROWS + i];
-      const double *restrict x = t->wide + long_r * i;
+      const double *x = t->wide + long_r * i;
       const double *wts = t->wts + j * STENCIL * ROWS + i;
-      double *restrict to = t->level + long_r * ((size_t)t->first[j * ROWS + i] + g * j);
-      for (size_t q = 0; q < STENCIL && share > 0.0; q++, to += long_r) {
-        const double weight = share * wts[q * ROWS];
-        for (size_t f = 0; f < long_r; f += EIGHT)
-#pragma omp simd
-          for (size_t v = 0; v < EIGHT; v++)
-            to[f + v] += weight * x[f + v];
-      }
+      double *to = t->level + long_r * ((size_t)t->first[j * ROWS + i] + g * j);
+      if (share > 0.0)
+        gpc_joint_add_columns(long_r, share, x, wts, ROWS, to);
     }
 }
 

@@ -9,11 +9,25 @@
 #define GPC_GP_JOINT_BLOCK_H
 
 #include "gp_joint.h"
+#include "simd.h"
 
 #define GPC_JOINT_BLOCK 64 /* rows worked on together */
 
 /* r or the next multiple of eight: loops over so many numbers have no rest. */
 static inline size_t gpc_joint_long(size_t r) { return (r + 7) / 8 * 8; }
+
+/* to [long_r x 12] += by x a', a [12] with its elements `step` apart. */
+GPC_PART void gpc_joint_add_columns(size_t long_r, double by, const double *restrict x,
+                                    const double *restrict a, size_t step,
+                                    double *restrict to) {
+  for (size_t q = 0; q < GPC_STENCIL; q++, to += long_r) {
+    const double weight = by * a[q * step];
+    for (size_t f = 0; f < long_r; f += 8)
+#pragma omp simd
+      for (size_t v = 0; v < 8; v++)
+        to[f + v] += weight * x[f + v];
+  }
+}
 
 /* Tables of the point, and what a block of rows needs. packed = r (r + 1) / 2, pairs =
  * k (k + 1) / 2. */

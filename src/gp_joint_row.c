@@ -234,18 +234,6 @@ GPC_PART void add_square(size_t g, double by, const double *restrict a,
   }
 }
 
-/* to [long_r x 12] += by x a'. */
-GPC_PART void add_columns(size_t long_r, double by, const double *restrict x,
-                          const double *a, double *restrict to) {
-  for (size_t q = 0; q < STENCIL; q++, to += long_r) {
-    const double weight = by * a[q];
-    for (size_t f = 0; f < long_r; f += 8)
-#pragma omp simd
-      for (size_t v = 0; v < 8; v++)
-        to[f + v] += weight * x[f + v];
-  }
-}
-
 GPC_FUSED void gpc_joint_row_two(const gpc_joint *joint, const gpc_joint_block *t,
                                  size_t i, double w) {
   const size_t g = joint->nodes->g, r = joint->features.r, packed = triangle(r);
@@ -256,8 +244,8 @@ GPC_FUSED void gpc_joint_row_two(const gpc_joint *joint, const gpc_joint_block *
   add_square(g, 0.5 * w * t->pi[0] * t->pi[0], a, a, t->half + here * (g + 1));
   add_square(g, 0.5 * w * t->pi[1] * t->pi[1], b, b, t->half + there * (g + 1));
   add_square(g, both, a, b, t->half + here + g * there);
-  add_columns(long_r, both, x, a, t->level + long_r * here);
-  add_columns(long_r, -both, x, b, t->level + long_r * there);
+  gpc_joint_add_columns(long_r, both, x, a, 1, t->level + long_r * here);
+  gpc_joint_add_columns(long_r, -both, x, b, 1, t->level + long_r * there);
 #pragma omp simd
   for (size_t p = 0; p < packed; p++)
     t->hpacked[p] += both * xx[p];
@@ -291,12 +279,7 @@ GPC_FUSED void gpc_joint_row_pairs(const gpc_joint *joint, const gpc_joint_block
     for (size_t b = 0; b <= a; b++) {
       const size_t there = (size_t)t->first[(size_t)active[b] * ROWS + i];
       const double both = w * pi * t->pi[b], *from = t->w12 + STENCIL * b;
-      for (size_t q = 0; q < STENCIL; q++) {
-        double *to = t->half + here + g * (there + q);
-        const double by = (a == b ? 0.5 : 1.0) * both * from[q];
-        for (size_t p = 0; p < STENCIL; p++)
-          to[p] += by * w12[p];
-      }
+      add_square(g, (a == b ? 0.5 : 1.0) * both, w12, from, t->half + here + g * there);
       double *to = t->hpacked + packed * (triangle(j) + (size_t)active[b]);
       const double by = a == b ? w * pi - both : -both;
 #pragma omp simd

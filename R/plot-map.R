@@ -113,8 +113,12 @@ say_bands <- function(fits, names, rows, level) {
   }, "")
   averaged <- banded & vapply(fits, function(fit) !is.null(fit[["averaged"]]), NA) # the limits, not the estimate
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
-    paste0(" The curve", if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = ", ")),
-      " uses the best hyperparameters; ", if (length(fits) > 1) "its" else "the", " band averages over them, so the curve can lie near its edge.")
+    whose <- if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = " and "))
+    if (sum(averaged) > 1) {
+      paste0(" The curves", whose, " use the best hyperparameters; their bands average over them, so a curve can lie near the edge of its band.")
+    } else {
+      paste0(" The curve", whose, " uses the best hyperparameters; ", if (length(fits) > 1) "its" else "the", " band averages over them, so the curve can lie near its edge.")
+    }
   })
 }
 

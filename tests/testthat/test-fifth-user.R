@@ -148,6 +148,9 @@ test_that("maps carry marks at corners, bands by name, and Platt and beta have t
   set.seed(1)
   plot <- plot_map(fits)
   said <- gsub("\n", " ", plot$labels$caption)
+  two <- list(A = fits$GP, B = calib_gp(p, y, class_effects = "none"))
+  set.seed(1)
+  expect_match(gsub("\n", " ", plot_map(two)$labels$caption), "The curves of \"A\" and \"B\" use the best hyperparameters; their bands", fixed = TRUE)
   expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" uses the best hyperparameters; its band averages over them, so the curve can lie near its edge\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
   want <- predict(fits$Platt, 0.25, type = "interval")[, 2, ]
   got <- plot$data[plot$data$fit == "Platt" & plot$data$p == 0.25, ]

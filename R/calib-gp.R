@@ -332,7 +332,7 @@ check_hyper <- function(hyper) {
     anyDuplicated(names(hyper)) || any(!is.finite(hyper)) || any(hyper < 0 | hyper > 1e100) ||
     any(hyper[setdiff(names(hyper), "noise")] == 0)
   if (bad) {
-    stop_input("hyper", paste0("must be named positive numbers, any of ", say_values(known)),
+    stop_input("hyper", paste0("must be named positive numbers, any of ", say_values(known, Inf)),
       "For example hyper = c(lengthscale = 5).")
   }
   wide <- intersect(names(hyper), effect_blocks)

@@ -242,9 +242,14 @@ say_errors <- function(study, metrics) {
   from_rows <- function(metric) length(kept) && !any(vapply(kept, function(set) is.null(set[[metric]]), NA))
   other <- metrics[!vapply(metrics, from_rows, NA)]
   if (!length(other)) return("Standard errors include the sampling of test rows.")
-  if (length(other) == length(metrics)) return("Standard errors include the sampling of test rows (Nadeau-Bengio).")
+  wide <- if (mean(study$n_test) > 2 * mean(study$n_cal)) {
+    "; they are too large with so many test rows, so that a star there means little"
+  }
+  if (length(other) == length(metrics)) {
+    return(paste0("Standard errors include the sampling of test rows (Nadeau-Bengio", wide, ")."))
+  }
   named <- if (length(other) > 1) paste(paste(other[-length(other)], collapse = ", "), "and", other[length(other)]) else other
-  paste0("Standard errors include the sampling of test rows (for ", named, ": Nadeau-Bengio).")
+  paste0("Standard errors include the sampling of test rows (for ", named, ": Nadeau-Bengio", wide, ").")
 }
 
 #' @rdname summary.calib_study

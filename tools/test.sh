@@ -47,10 +47,13 @@ for t in $plain; do
     failed=$((failed + 1))
   fi
 done
-for t in $tests $(printf 'plain/%s ' $plain); do
+all="$tests $(printf 'plain/%s ' $plain)"
+for t in $all; do rm -f "$out/$t.status"; [ ! -x "$out/$t" ] || echo "$t"; done |
+  xargs -P "$cores" -I T sh -c \
+    'timeout 600 "$0/T" > "$0/T.log" 2>&1 < /dev/null; echo $? > "$0/T.status"' "$out"
+for t in $all; do
   [ -x "$out/$t" ] || continue
-  timeout 600 "$out/$t" > "$out/$t.log" 2>&1 < /dev/null
-  status=$?
+  status=$(cat "$out/$t.status" 2> /dev/null || echo 1)
   line=$(grep -E '^[^ ]+: [0-9]+ passed, [0-9]+ failed$' "$out/$t.log" | tail -n 1)
   p=0 f=0
   if [ -n "$line" ]; then

@@ -1,13 +1,13 @@
 # Rscript bench/validity/workbench.R: what the intervals, bands, p-values and stars of measures, validation and
 # studies claim, and what they keep, in simulations with known truth. REPEATS says how often (400 by default; about
-# twenty minutes), PARTS which of measures, tests, dependence, validation, isotonic and studies (all by default; distances is the part of validation that
+# twenty minutes), PARTS which of measures, tests, dependence, decisions, validation, events, isotonic and studies (all by default; distances is the part of validation that
 # is about the smooth curve), SIZES how many rows. Results go to bench/results/workbench.csv, in which those of other parts and sizes stay, and from there to
 # bench/results/workbench.md.
 
 library(gpcalib)
 repeats <- as.integer(Sys.getenv("REPEATS", "400"))
 sizes <- as.integer(strsplit(Sys.getenv("SIZES", "100,500,2000"), ",")[[1]])
-parts <- strsplit(Sys.getenv("PARTS", "measures,tests,dependence,validation,isotonic,studies"), ",")[[1]]
+parts <- strsplit(Sys.getenv("PARTS", "measures,tests,dependence,decisions,validation,events,isotonic,studies"), ",")[[1]]
 found <- list()
 began <- proc.time()[["elapsed"]]
 
@@ -108,6 +108,30 @@ if ("dependence" %in% parts) for (n in sizes) { # weights, and groups of five ro
   for (i in 1:8) note("groups of 5", words[i], n, if (i <= 4) 0.05 else 0.95, out[i, ])
 }
 
+# Decision curves: a rare event and a common one, of forecasts that are too sure; the truth is that of many rows.
+chosen <- c(0.02, 0.05, 0.1, 0.3, 0.5)
+if ("decisions" %in% parts) for (middle in c(-3, -1)) {
+  set.seed(8)
+  draw <- function(n) {
+    x <- rnorm(n, middle, 1.5)
+    list(p = plogis(x), y = factor(as.integer(runif(n) < plogis(0.7 * x)), levels = 0:1))
+  }
+  pop <- with(draw(2e6), net_benefit(p, y, thresholds = chosen, conf_level = NULL))
+  pop <- pop[pop$forecast == "forecast", ]
+  for (n in sizes) {
+    out <- replicate(repeats, {
+      own <- with(draw(n), quietly(net_benefit(p, y, thresholds = chosen)))
+      own <- own[own$forecast == "forecast", ]
+      c(covers(own$conf.low, own$conf.high, pop$net_benefit), covers(own$gain.low, own$gain.high, pop$gain))
+    })
+    rate <- if (middle == -3) "8 % events" else "32 % events"
+    for (i in seq_along(chosen)) {
+      note("net_benefit()", paste0("at ", chosen[i], ", ", rate), n, 0.95, out[i, ])
+      note("net_benefit()", paste0("gain over treating all or none at ", chosen[i], ", ", rate), n, 0.95, out[length(chosen) + i, ])
+    }
+  }
+}
+
 # Validation and curves -------------------------------------------------------------------------------------------
 
 curves <- list(
@@ -160,6 +184,21 @@ if ("distances" %in% parts) for (kind in names(curves)) for (n in sizes) { # of 
     covers(got[, 2], got[, 3], c(mean(apart), quantile(apart, c(0.5, 0.9), type = 1), max(apart[inner])))
   })
   for (i in 1:4) note("calib_validate()", paste0(gpcalib:::smooth_errors[i], ", ", kind), n, 0.95, out[i, ])
+}
+if ("events" %in% parts) for (kind in c("calibrated", "bent")) for (events in c(10, 30, 100)) { # few events among 1000 rows
+  set.seed(9)
+  curve <- curves[[kind]]
+  shift <- uniroot(function(a) mean(plogis(curve(qnorm(ppoints(2000), a, 1.3)))) - events / 1000, c(-15, 5))$root
+  hits <- replicate(repeats, {
+    x <- rnorm(1000, shift, 1.3)
+    f <- plogis(curve(x))
+    y <- as.integer(runif(1000) < f)
+    if (length(unique(y)) < 2) return(NA)
+    fit <- gpcalib:::smooth_fit(plogis(x), y)
+    at <- gpcalib:::smooth_at(fit, gpcalib:::curve_log_odds(plogis(x), 1000)$x, qnorm(0.975))
+    mean(covers(at$low, at$high, f))
+  })
+  note("smooth curve", paste0("pointwise, on average, ", kind, ", about ", events, " events"), 1000, 0.95, hits)
 }
 if ("isotonic" %in% parts) for (n in sizes) {
   set.seed(5)

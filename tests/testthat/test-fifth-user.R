@@ -301,6 +301,9 @@ test_that("which standard errors a study has, and thin curves, are said where th
   study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature"), splits = 2, metrics = c("brier_score", "ece", "mce"))
   expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
     "Standard errors include the sampling of test rows (for ece and mce: Nadeau-Bengio).", fixed = TRUE)
+  study$n_test <- 3L * study$n_cal
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
+    "(for ece and mce: Nadeau-Bengio; they are too large with so many test rows, so that a star there means little).", fixed = TRUE)
   caption <- function(p) {
     gsub("\n", " ", plot_reliability(p, rbinom(length(p), 1, p), method = "smooth")$labels$caption)
   }

@@ -180,7 +180,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
       confidence = "the confidence (the highest probability of a row)", classwise = "the probability of each class",
       top_label = "the confidence, by predicted class", attr(x, "type")))
     cat(strwrap(said, 80), if (!is.null(attr(x, "conf_level"))) {
-      paste0(say_level(attr(x, "conf_level")), " intervals (conf) and ranges of a calibrated forecast (null)")
+      strwrap(paste0(say_level(attr(x, "conf_level")), " intervals (conf); ece, mce and calib_slope have instead the range that they have for a calibrated forecast (null)"), 80)
     }, sep = "\n")
   }
   whose <- intersect(c("forecast", "by"), names(table))
@@ -262,7 +262,8 @@ metric_specs <- function(classes, ...) {
       paste0("has unknown arguments (", say_values(bad), ")")
     } else {
       "has arguments without names"
-    }, paste0("It takes the arguments of ece(): ", paste(known, collapse = ", "), "."))
+    }, paste0("It takes the arguments of ece(): ", paste(known, collapse = ", "), ".",
+      if (any(c("metrics", "measures") %in% bad)) " All measures are given; choose rows of the result by its column `measure`."))
   }
   dots$classes <- classes
   spec <- do.call(ece_spec, dots)

@@ -31,7 +31,7 @@ off_size <- function(n, k) min(n, off_rows[2], max(off_rows[1], floor(off_scores
 #' A fit on its own rows
 #'
 #' @param data what check_calibration() returned.
-#' @return list: `off` (see class_off()), `loss`, the log loss before and after calibration, NA where it is infinite,
+#' @return list: `off` (see class_off()), `means` (class_means()), `loss`, the log loss before and after calibration, NA where it is infinite,
 #'   `accuracy` likewise, and `confidence` (own_confidence()).
 #' @noRd
 own_rows <- function(object, data) {
@@ -51,7 +51,9 @@ own_rows <- function(object, data) {
   loss <- stats::setNames(seen$loss, c("before", "after"))
   loss[!is.finite(loss)] <- NA
   right <- function(scan) sum(w[scan$arg == labels]) / sum(w)
-  list(off = class_off(seen, sum((w / sum(w))^2)), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
+  raw <- if (object$input == "logits") exp(scores - new$scan$max) else scores
+  before <- drop(crossprod(raw, w / sum(w) / if (object$input == "logits") rowSums(raw) else new$scan$sum))
+  list(off = class_off(seen, sum((w / sum(w))^2)), means = class_means(before, seen), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
     confidence = if (object$method %in% c("gp", "temperature")) own_confidence(scores, new$scan, labels, w / sum(w), object$input))
 }
 
@@ -81,7 +83,7 @@ confidence_verdict <- function(object, t, clear) {
   }
   if (apart && (mean > accuracy) == (t > 1)) return(paste("the scores were", if (t > 1) "overconfident" else "underconfident"))
   paste0(if (t > 1) "less" else "more", " extreme probabilities fit better", if (known) {
-    paste0(", but mean confidence ", say(mean), " is not clearly ", if (t > 1) "above" else "below", " accuracy ", say(accuracy))
+    paste0(", although on average the confidence (", say(mean), ") is about right (accuracy ", say(accuracy), ")")
   })
 }
 
@@ -115,6 +117,39 @@ class_off <- function(seen, squares) {
   worst <- if (length(observed) == 2) 2L else which.max(apart)
   if (apart[worst] <= off_limit) return(NULL)
   c(class = as.double(worst), observed = observed[worst], predicted = seen$predicted[worst], errors = apart[worst])
+}
+
+means_kept <- 6L
+
+#' Mean probabilities before and after calibration beside the observed frequency, of the classes that were farthest off before (of two: of the second)
+#'
+#' @return four numbers for each class, one after the other: its number, the mean before, the frequency, the mean after. (A plain vector: objects are to stay
+#'   small.)
+#' @noRd
+class_means <- function(before, seen) {
+  error <- sqrt(pmax(seen$variance, 1e-24))
+  chosen <- if (length(before) == 2) 2L else utils::head(order(-abs(before - seen$observed) / error), means_kept)
+  as.vector(rbind(chosen, before[chosen], seen$observed[chosen], seen$predicted[chosen]))
+}
+
+#' The same as a table, NULL where it is not known
+#' @noRd
+means_table <- function(object) {
+  means <- object[["row_means"]]
+  if (is.null(means) || length(means) %% 4 != 0) return(NULL)
+  means <- matrix(means, ncol = 4, byrow = TRUE)
+  data.frame(class = object$classes[means[, 1]], before = means[, 2], observed = means[, 3], after = means[, 4])
+}
+
+#' summary()'s part on it
+#' @noRd
+print_means <- function(object) {
+  means <- means_table(object)
+  if (is.null(means)) return(invisible())
+  few <- nrow(means) < length(object$classes) && length(object$classes) > 2
+  cat("\nMean probability on the calibration rows", if (few) paste(", of the", nrow(means), "classes that were farthest off"), ":\n", sep = "")
+  for (name in names(means)[-1]) means[[name]] <- formatC(means[[name]], digits = 3, format = "f")
+  print(left_names(means, "class"), row.names = FALSE)
 }
 
 say_off <- function(object) {

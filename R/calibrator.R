@@ -21,6 +21,7 @@ new_calibrator <- function(method, data, call, converged, iterations, ...) {
   object[["row_loss"]] <- own$loss
   object[["row_accuracy"]] <- own$accuracy
   object[["row_confidence"]] <- own$confidence
+  object[["row_means"]] <- own$means
   if (only_votes(data)) object[["votes"]] <- TRUE
   object$format <- object_format
   if (method == "gp") warn_changed(object, data)
@@ -285,6 +286,7 @@ summary.calibrator <- function(object, ...) {
 print.summary.calibrator <- function(x, ...) {
   print(x$fit)
   cat("\nCall: ", paste(deparse(x$fit$call, width.cutoff = 80L), collapse = "\n  "), "\n", sep = "")
+  print_means(x$fit)
   details <- describe(x$fit)$details
   if (length(details)) cat("\nModel:\n", paste0("  ", details, "\n"), sep = "")
   if (nrow(x$coefficients)) {

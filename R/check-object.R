@@ -150,7 +150,7 @@ common_fields <- list(
   n = field("whole", low = 1), converged = field("flag"), iterations = field("whole", low = 0),
   off = field("number", 4L, optional = TRUE), row_loss = field("number", 2L, low = 0, na = TRUE, optional = TRUE),
   row_accuracy = field("number", 2L, low = 0, high = 1, optional = TRUE),
-  row_confidence = field("number", 2L, low = 0, high = 1 + 1e-9, optional = TRUE), votes = field("flag", optional = TRUE), columns = field("text", NULL, optional = TRUE),
+  row_confidence = field("number", 2L, low = 0, high = 1 + 1e-9, optional = TRUE), row_means = field("number", NULL, low = 0, optional = TRUE), votes = field("flag", optional = TRUE), columns = field("text", NULL, optional = TRUE),
   seen_weight = field("number", low = 0, optional = TRUE)
 )
 

@@ -12,7 +12,7 @@ as_score_matrix <- function(x, arg) {
     bad <- names(x)[!vapply(x, function(col) is.numeric(col) && is.null(dim(col)), NA)]
     if (length(bad)) {
       stop_input(arg, paste0("has columns that are not numeric (", say_values(bad), ")"),
-        "Keep only the score columns, one per class: the predictions of the classifier, not its predictors.")
+        "Keep only the score columns (one per class, or one alone for two classes): the predictions of the classifier, not its predictors.")
     }
     x <- as.matrix(x)
   }

@@ -162,7 +162,11 @@ score_names <- c("log_loss", "brier_score", "rps")
 check_scores_wanted <- function(scores, labels, k) {
   if (is.null(scores)) return(score_names[c(TRUE, TRUE, is.ordered(labels) && k > 2)])
   if (!is.character(scores) || !length(scores) || !all(scores %in% score_names) || anyDuplicated(scores)) {
-    stop_input("scores", paste("must be some of", say_values(score_names), "each once"), say_given(scores))
+    other <- if (is.character(scores)) setdiff(scores, score_names)
+    stop_input("scores", paste("must be some of", say_values(score_names), "each once"), paste(c(
+      if (length(other)) paste0(say_values(other), if (length(other) > 1) " are not among them." else " is not among them.") else say_given(scores),
+      if (any(grepl("accuracy", other))) "For the accuracy of two forecasts of the same rows use stats::mcnemar.test() on which of them are right."
+    ), collapse = " "))
   }
   scores
 }

@@ -239,13 +239,14 @@ describe_effects <- function(object) {
 say_worth <- function(x) paste0(if (x >= 0) "+", formatC(x, digits = 1, format = "f"))
 
 #' What summary() says of the effects
+#' @param known have the mean probabilities of the classes been printed?
 #' @noRd
-print_effects <- function(effects, classes) {
+print_effects <- function(effects, classes, known) {
   if (is.null(effects)) return(invisible())
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
   cat("\nAll class effects together: ", say_worth(effects$worth), " in log evidence.",
-    if (length(effects$parts)) " Contribution of each, given the others:", "\n", sep = "")
+    if (length(effects$parts)) " Each part, given the others (parts can replace each other, so that these numbers do not add up):", "\n", sep = "")
   for (part in names(effects$parts)) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
     cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
@@ -259,7 +260,7 @@ print_effects <- function(effects, classes) {
       "none"
     }, if (effects$n_shifted > nrow(shifted)) paste0(", and ", effects$n_shifted - nrow(shifted), " more"), "\n", sep = "")
     if (nrow(shifted) && !is.null(effects$mixed)) {
-      cat("    (offsets alone: map and matrix also change how likely a class is; see colMeans(predict(fit, scores)))\n")
+      cat("    (offsets alone: map and matrix also change how likely a class is", if (known) "; see the mean probabilities above", ")\n", sep = "")
     }
   }
   mixed <- effects$mixed

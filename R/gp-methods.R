@@ -159,6 +159,20 @@ summary.calib_gp <- function(object, ...) {
   structure(out, class = c("summary.calib_gp", "summary.calibrator"))
 }
 
+#' How far the map is from its prior mean, a straight line but with mean = "log": one or two lines of summary()
+#' @noRd
+say_departure <- function(x) {
+  fit <- x$fit
+  from <- if (fit$mean == "log") "the log of the score" else "a straight line"
+  most <- which.max(abs(x$departure$departure))
+  size <- abs(x$departure$departure[most])
+  if (size < 0.001) return(paste0("the map is ", from, if (fit$class_effects != "none") "; all else that was learned is in the class effects below"))
+  c(paste0("differs from ", from, " by up to ", format(size, digits = 2), ", at score ", format(x$departure$z[most], digits = 3), if (!is.na(x$clear)) ";"),
+    if (is.na(x$clear)) NULL else if (x$clear == 0) "nowhere by more than two posterior standard deviations" else {
+      paste0("by more than two posterior standard deviations for ", format(100 * x$clear, digits = 2), " % of the calibration scores")
+    })
+}
+
 #' @export
 print.summary.calib_gp <- function(x, ...) {
   NextMethod()
@@ -177,13 +191,8 @@ print.summary.calib_gp <- function(x, ...) {
     cat("  not increasing everywhere", if (fit$class_effects == "none") ": " else "; by the map and the class effects together ", say_number(fit$changed), " of ", say_number(fit$n),
       " calibration rows change their most likely class", say_order_kept(fit), "\n", sep = "")
   }
-  away <- x$departure
-  most <- which.max(abs(away$departure))
-  cat("  largest difference from the prior mean: ", format(abs(away$departure[most]), digits = 2),
-    ", at score ", format(away$z[most], digits = 3), if (is.na(x$clear)) "" else if (x$clear == 0) ";\n  nowhere more than two standard deviations" else {
-      paste0(";\n  more than two standard deviations for ", format(100 * x$clear, digits = 2), " % of the calibration scores")
-    }, "\n", sep = "")
-  print_effects(x$effects, fit$classes)
+  cat(paste0("  ", say_departure(x), "\n"), sep = "")
+  print_effects(x$effects, fit$classes, !is.null(fit[["row_means"]]))
   invisible(x)
 }
 

@@ -36,7 +36,7 @@ merge.calibrator <- function(x, y, ...) {
   x$n <- add_count(x$n, y$n)
   x$seen_weight <- sum(weight)
   x[c("off", "row_loss", "row_accuracy", "votes", "auto")] <- list(NULL)
-  x[["row_confidence"]] <- NULL
+  x[["row_confidence"]] <- x[["row_means"]] <- NULL
   x
 }
 

@@ -9,7 +9,7 @@
 #' \deqn{\frac{o}{u} = \frac{P(\mathrm{right})}{P(\mathrm{wrong})},}{o / u = P(right) / P(wrong),}
 #' the odds of being correct. This is a line through the origin for each forecast, drawn in its colour and stroke (the legend shows
 #' the accuracy where there is room); with several forecasts and without intervals, a thin upright line (level where there is no room) joins each point to its own line. A forecast above its line is overconfident on average, one below it
-#' underconfident. A sharper forecast with the same accuracy lies nearer to the origin along the line.
+#' underconfident. Of two calibrated forecasts with the same accuracy the one nearer to the origin separates right and wrong rows better.
 #'
 #' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.
 #' @param labels The true classes; for forecasts of different rows a list of them, in the order of `x`.
@@ -187,10 +187,9 @@ draw_confidence <- function(rows, conf_level, base_size) {
     scale_y_continuous(limits = c(0, top[["o"]]), labels = say_plain, expand = c(0, 0), oob = keep_outside) +
     labs(
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL, linetype = NULL,
-      caption = wrap_words("Mean confidence when wrong against mean doubt when right. ",
-        if (many) paste0("Each forecast has a line in its colour", if (stems) ", joined to its point by a stem", ". On its own line, mean confidence ") else "On the line, mean confidence ",
-        "equals accuracy; above it the forecast is overconfident, below underconfident. ",
-        "Nearer to the origin along the line is sharper.", if (legend$brackets) " In brackets: accuracy.",
+      caption = wrap_words("Up: mean confidence when wrong. Right: mean doubt (1 - confidence) when right. Calibrated forecasts have both, and lie on the line",
+        if (many) paste0(" of their colour", if (stems) " (thin stems join points and lines)"),
+        ". Points above their line are too confident, points below it not confident enough. ", "Of two forecasts on a line the better one is nearer to the origin.", if (legend$brackets) " In brackets: accuracy.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {
           paste0(" Not defined for ", paste(shorten(lost, 20), collapse = ", "),

@@ -65,7 +65,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   named <- rows[match(paste(clear$class, clear$said, sep = "\r"), paste(rows$class, rows$said, sep = "\r")), ]
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
-  length_shown <- if (k > 12) 6 else if (base_size < 8) 10 else 16 # of a name on an axis; the caption has the same
+  length_shown <- if (k > 12) 6 else if (base_size < 8) 10 else if (k > 8) 16 else 24 # of a name on an axis; the caption has the same
   short <- function(x) shorten(x, length_shown)
   ticks <- classes[seq(1, k, by = ceiling(k / most_ticks))] # of many classes every second or third has its name
   # as many digits as the largest of them needs; those that they do not show are not named
@@ -95,7 +95,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     labs(title = "Pairwise class effects", x = "Class to which the scores give 90 %", y = "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
       caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named, attr(clear, "count"), max(12, length_shown)),
-        " Changes sum to zero over the classes.", base_size = base_size)) +
+        " In every row and column the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
       axis.text = element_text(size = rel(if (k > 12) (if (base_size < 8) 0.5 else 0.7) else 0.8)),

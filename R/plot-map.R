@@ -115,9 +115,9 @@ say_bands <- function(fits, names, rows, level) {
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
     whose <- if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = " and "))
     if (sum(averaged) > 1) {
-      paste0(" The curves", whose, " use the best hyperparameters; their bands average over them, so a curve can lie near the edge of its band.")
+      paste0(" The curves", whose, " use the best hyperparameters alone; their bands allow for others, so a curve can lie near the edge of its band.")
     } else {
-      paste0(" The curve", whose, " uses the best hyperparameters; ", if (length(fits) > 1) "its" else "the", " band averages over them, so the curve can lie near its edge.")
+      paste0(" The curve", whose, " uses the best hyperparameters alone; ", if (length(fits) > 1) "its" else "the", " band allows for others, so the curve can lie near its edge.")
     }
   })
 }

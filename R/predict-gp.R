@@ -53,10 +53,10 @@
 #' contain it is extended. An interval describes the uncertainty of the calibrated probability
 #' itself, that is, of the map. It is not a prediction interval for the next label.
 #'
-#' Rows with probabilities near 0 and 1 carry little information about the map, so that intervals are wide there. Lower limits of probabilities near 1 are
-#' low because rougher maps are averaged (not with `integrate = FALSE`). Upper limits also allow for a steeper map beyond the
-#' centred scores `fit$averaged$ends`: see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`. This is
-#' not done with `integrate = FALSE`, `vary_slope = FALSE`, `monotone = TRUE` or `mean = "log"`.
+#' Rows with probabilities near 0 and 1 carry little information about the map, so that intervals are wide there. With the default
+#' `integrate = TRUE` the limits allow for maps that are rougher than the fitted one, which lowers the lower limits of probabilities near 1, and for maps that are steeper
+#' than it beyond most of the calibration scores, which raises the upper limits. (The second is not done with `vary_slope = FALSE`, `monotone = TRUE` or
+#' `mean = "log"`; for details see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`.)
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is 0.92 to 1.00
 #' for most true maps, and lower for wavy maps and few calibration rows. The tables are in

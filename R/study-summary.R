@@ -246,10 +246,10 @@ say_errors <- function(study, metrics) {
     "; they are too large with so many test rows, so that a star there means little"
   }
   if (length(other) == length(metrics)) {
-    return(paste0("Standard errors include the sampling of test rows (Nadeau-Bengio", wide, ")."))
+    return(paste0("Standard errors include the sampling of test rows (by the correction of Nadeau and Bengio", wide, ")."))
   }
   named <- if (length(other) > 1) paste(paste(other[-length(other)], collapse = ", "), "and", other[length(other)]) else other
-  paste0("Standard errors include the sampling of test rows (for ", named, ": Nadeau-Bengio", wide, ").")
+  paste0("Standard errors include the sampling of test rows (for ", named, " by the correction of Nadeau and Bengio", wide, ").")
 }
 
 #' @rdname summary.calib_study

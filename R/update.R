@@ -102,7 +102,7 @@ update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0
   new$n <- add_count(object$n, nrow(data$scores))
   new$seen_weight <- (1 - forget) * old_weight(object) + sum(counts)
   new[c("off", "row_loss", "row_accuracy", "votes")] <- list(NULL)
-  new[["row_confidence"]] <- NULL
+  new[["row_confidence"]] <- new[["row_means"]] <- NULL
   new
 }
 

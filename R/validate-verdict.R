@@ -69,10 +69,11 @@ say_far <- function(x) {
   rows <- vapply(far["rows", some], say_number, "")
   most <- say_number(far_odds * max(attr(x, "n"), least_odds))
   if (is.null(names)) {
-    return(paste0("The slope rests on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. If such odds are set to ", most, " to 1, it is ", rest, "."))
+    return(paste0("The slope depends on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. With such odds limited to ", most, " to 1 it is ", rest,
+      ", which is the safer number to report."))
   }
   what <- if ("by" %in% names(x)) "" else "class "
-  paste0("Some slopes rest on rows with odds beyond 10 N to 1 (N: the number of rows, at least 1000). If such odds are set to 10 N to 1, the slope is ",
+  paste0("Some slopes depend on rows with odds beyond 10 N to 1 (N: the number of rows, at least 1000). With such odds limited to 10 N to 1, which is safer to report, the slope is ",
     paste0(rest, " for ", what, "\"", names[some], "\" (", rows, ifelse(rows == "1", " row", " rows"), " changed)", collapse = "; "),
     if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
 }
@@ -106,7 +107,11 @@ say_outside <- function(x, outside) {
       paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",
         say_ratio(ratio$estimate), " events were observed for each one expected.")
     },
-    if (is_out("slope")) {
+    if (is_out("slope") && length(which(outside)) > 1 && just_outside(x, "slope")) {
+      number <- function(v) formatC(v, digits = 2, format = "f")
+      paste0(if (is_out("oe_ratio")) "They" else "The probabilities", " may also be too ", if (slope$estimate < 1) "extreme" else "cautious", ", but a recalibration slope of ",
+        number(slope$estimate), " (", number(slope$conf.low), " to ", number(slope$conf.high), ") is weak evidence.")
+    } else if (is_out("slope")) {
       paste0(if (is_out("oe_ratio")) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",
         if (slope$estimate < 1) "below" else "above", " 1.")
     },

@@ -90,3 +90,33 @@ test_that("a map that changes many classes is named", {
   expect_true("gpcalib_warning_changed" %in% seen)
   expect_true("gpcalib_warning_against" %in% seen)
 })
+
+test_that("summary() has mean probabilities before and after beside the frequencies", {
+  set.seed(6)
+  z <- matrix(rnorm(1600), 400, dimnames = list(NULL, c("a", "b", "c", "d")))
+  y <- factor(colnames(z)[max.col(z + rep(c(0, 0, 1, -1), each = 400) - log(-log(matrix(runif(1600), 400))))], levels = colnames(z))
+  w <- rexp(400)
+  for (input in c("logits", "probs")) {
+    p <- exp(z) / rowSums(exp(z))
+    fit <- calib_temperature(if (input == "logits") z else p, y, weights = w)
+    got <- means_table(fit)
+    got <- got[order(got$class), ]
+    mean_of <- function(x) unname(drop(crossprod(x, w)) / sum(w))
+    expect_equal(got$before, mean_of(p), tolerance = 1e-12)
+    expect_equal(got$observed, mean_of(outer(y, levels(y), "==") + 0), tolerance = 1e-12)
+    expect_equal(got$after, mean_of(predict(fit, if (input == "logits") z else p)), tolerance = 1e-12)
+  }
+  # farthest off first
+  far <- abs(means_table(fit)$before - means_table(fit)$observed)
+  expect_gt(far[1], far[4])
+  expect_output(print(summary(fit)), "Mean probability on the calibration rows:\n +class +before observed +after")
+  expect_null(means_table(update(fit, p, y)))
+  old <- fit
+  old[["row_means"]] <- NULL
+  expect_output(print(summary(old)), "Parameters")
+  two <- calib_gp(rain_nyc$prob, rain_nyc$rain)
+  expect_equal(means_table(two)$class, "rain")
+  expect_equal(means_table(two)$before, mean(rain_nyc$prob), tolerance = 1e-12)
+  many <- matrix(rnorm(500 * 30), 500)
+  expect_output(print(summary(calib_temperature(many, max.col(many - log(-log(matrix(runif(15000), 500))))))), "rows, of the 6 classes that were farthest off:")
+})

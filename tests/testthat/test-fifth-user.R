@@ -150,14 +150,14 @@ test_that("maps carry marks at corners, bands by name, and Platt and beta have t
   said <- gsub("\n", " ", plot$labels$caption)
   two <- list(A = fits$GP, B = calib_gp(p, y, class_effects = "none"))
   set.seed(1)
-  expect_match(gsub("\n", " ", plot_map(two)$labels$caption), "The curves of \"A\" and \"B\" use the best hyperparameters; their bands", fixed = TRUE)
-  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" uses the best hyperparameters; its band averages over them, so the curve can lie near its edge\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
+  expect_match(gsub("\n", " ", plot_map(two)$labels$caption), "The curves of \"A\" and \"B\" use the best hyperparameters alone; their bands allow for others", fixed = TRUE)
+  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" uses the best hyperparameters alone; its band allows for others, so the curve can lie near its edge\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
   want <- predict(fits$Platt, 0.25, type = "interval")[, 2, ]
   got <- plot$data[plot$data$fit == "Platt" & plot$data$p == 0.25, ]
   expect_equal(c(got$conf.low, got$conf.high), unname(want[2:3]))
   expect_match(plot_map(fits$Beta)$labels$caption, "Band: 95% confidence interval\\.")
   expect_match(gsub("\n", " ", plot_map(fits$GP)$labels$caption),
-    "Band: 95% posterior interval. The curve uses the best hyperparameters; the band averages over them, so the curve can lie near its edge.", fixed = TRUE)
+    "Band: 95% posterior interval. The curve uses the best hyperparameters alone; the band allows for others, so the curve can lie near its edge.", fixed = TRUE)
   # Marks stand where the map bends: within one of 401 places of an edge between bins.
   marks <- mark_steps(plot$data, "Histogram")
   expect_gt(nrow(marks), 2)
@@ -188,7 +188,7 @@ test_that("the axis of the latent map covers the central 99 % of the scores", {
 
 test_that("summary() counts scores, not a stretch of the axis", {
   fit <- calib_gp(far$p, far$y, class_effects = "none")
-  expect_output(print(summary(fit)), "\\s+(nowhere more than two standard deviations|more than two standard deviations for [0-9.]+ % of the calibration scores)")
+  expect_output(print(summary(fit)), "differs from a straight line by up to [0-9.]+, at score .*\\s+(nowhere by more than two posterior standard deviations|by more than two posterior standard deviations for [0-9.]+ % of the calibration scores)")
   seen <- fit$scores_seen
   middle <- seen$breaks[1] + diff(seen$breaks) * (seq_along(seen$true) - 0.5) / length(seen$true)
   away <- gp_departure(fit, middle, seen$true + seen$other)
@@ -279,11 +279,11 @@ test_that("a slope that a few far scores decide is said to", {
   expect_lt(got$estimate[got$measure == "slope"], 0.1)
   expect_equal(attr(got, "far")[1:2, 1], c(rows = 3, slope = near), tolerance = 1e-6)
   said <- gsub("\\s+", " ", paste(capture.output(print(got)), collapse = " "))
-  expect_match(said, sprintf("The slope rests on 3 rows with odds beyond 20,000 to 1. If such odds are set to 20,000 to 1, it is %.2f (", near), fixed = TRUE)
+  expect_match(said, sprintf("The slope depends on 3 rows with odds beyond 20,000 to 1. With such odds limited to 20,000 to 1 it is %.2f (", near), fixed = TRUE)
   two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("far", "near"), each = 2000))
   said <- gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " "))
-  expect_match(said, sprintf("If such odds are set to 10 N to 1, the slope is %.2f (", near), fixed = TRUE)
-  expect_no_match(paste(capture.output(print(calib_validate(plogis(x), y))), collapse = " "), "rests")
+  expect_match(said, sprintf("With such odds limited to 10 N to 1, which is safer to report, the slope is %.2f (", near), fixed = TRUE)
+  expect_no_match(paste(capture.output(print(calib_validate(plogis(x), y))), collapse = " "), "depends")
 })
 
 test_that("intervals that exclude without a small p (Holm) end in a conclusion", {
@@ -300,10 +300,10 @@ test_that("which standard errors a study has, and thin curves, are said where th
   set.seed(2)
   study <- calib_study(rain_nyc$prob, rain_nyc$rain, c("none", "temperature"), splits = 2, metrics = c("brier_score", "ece", "mce"))
   expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
-    "Standard errors include the sampling of test rows (for ece and mce: Nadeau-Bengio).", fixed = TRUE)
+    "Standard errors include the sampling of test rows (for ece and mce by the correction of Nadeau and Bengio).", fixed = TRUE)
   study$n_test <- 3L * study$n_cal
   expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
-    "(for ece and mce: Nadeau-Bengio; they are too large with so many test rows, so that a star there means little).", fixed = TRUE)
+    "(for ece and mce by the correction of Nadeau and Bengio; they are too large with so many test rows, so that a star there means little).", fixed = TRUE)
   caption <- function(p) {
     gsub("\n", " ", plot_reliability(p, rbinom(length(p), 1, p), method = "smooth")$labels$caption)
   }

@@ -114,12 +114,12 @@ test_that("a stem leads from each point to its own line, inside the picture", {
   limit <- built$layout$panel_params[[1]]
   expect_true(all(stems$xend <= limit$x.range[2] & stems$yend <= limit$y.range[2]))
   expect_length(unique(built$data[[1]]$linetype), 3)
-  expect_match(gsub("\n", " ", plot$labels$caption), "joined to its point by a stem")
+  expect_match(gsub("\n", " ", plot$labels$caption), "thin stems join points and lines")
   # Beside bars a stem would look like one.
   ranged <- plot_confidence(list(Plain = p, Sharp = sharp), y, conf_level = 0.9, replicates = 20)
   expect_no_match(gsub("\n", " ", ranged$labels$caption), "stem")
   expect_length(Filter(function(layer) inherits(layer$geom, "GeomSegment"), ranged$layers), 3) # lines, bars of both directions
-  expect_match(gsub("\n", " ", plot$labels$caption), "On its own line, mean confidence equals accuracy; above it the forecast is overconfident")
+  expect_match(gsub("\n", " ", plot$labels$caption), "lie on the line of their colour.*Points above their line are too confident")
 })
 
 test_that("eight forecasts have their accuracies in the legend", {

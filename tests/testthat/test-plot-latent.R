@@ -20,7 +20,7 @@ test_that("a fit keeps a histogram of its scores", {
   expect_equal(seen$beyond, c(true = outside(centred[mine]),
     other = outside(others[!is.na(others)])))
   expect_lt(length(unlist(seen)), 200)
-  expect_lt(length(serialize(fit, NULL)), 10000)
+  expect_lt(length(serialize(fit, NULL)), 10 * 1024)
 })
 
 test_that("it keeps the temperature, from all rows or from some of them", {

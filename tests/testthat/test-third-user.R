@@ -38,7 +38,7 @@ test_that("print() says why small probabilities are raised, unless the user aske
 test_that("a validation of predicted classes says that it needs probabilities", {
   expect_warning(calib_validate(votes$p, votes$y), "All probabilities are 0 or 1, that is, predicted classes.*give the probabilities",
     class = "gpcalib_warning_limited")
-  expect_warning(calib_validate(c(0.4, votes$p), c("a", as.character(votes$y))), "500 probabilities are 0 or 1", class = "gpcalib_warning_limited")
+  expect_warning(calib_validate(c(0.4, votes$p), c("a", as.character(votes$y))), "500 probabilities are exactly 0 or 1", class = "gpcalib_warning_limited")
 })
 
 test_that("a validation does not speak of 1 event for each one expected where these differ, nor of a remedy that was taken", {

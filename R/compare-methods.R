@@ -100,11 +100,13 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
   ggplot(table, aes(x = .data$difference, y = .data$pair, colour = .data$verdict, shape = .data$verdict)) +
     geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.4) +
     ggplot2::geom_segment(aes(x = .data$conf.low, xend = .data$conf.high, yend = .data$pair),
-      data = whiskers, linewidth = 0.06 * base_size, show.legend = FALSE) +
-    geom_point(size = 0.22 * base_size) +
+      data = whiskers, linewidth = 0.06 * base_size, show.legend = FALSE,
+      # ends that are seen where an interval is shorter than its point
+      arrow = grid::arrow(angle = 90, ends = "both", length = unit(0.13 * base_size, "mm"))) +
+    geom_point(size = 0.17 * base_size) +
     ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2])) +
     ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17)) +
-    ggplot2::scale_x_continuous(breaks = few_breaks, labels = say_plain) +
+    ggplot2::scale_x_continuous(breaks = function(limits) few_breaks(limits, if (base_size >= 9 && length(unique(table$panel)) <= 2) 5 else 3), labels = say_plain) +
     # With many pairs some names are left out rather than printed over each other.
     ggplot2::scale_y_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     comparison_facets(table) +
@@ -128,18 +130,18 @@ comparison_facets <- function(table) {
     labeller = ggplot2::labeller(by = function(x) shorten(x, 20)))
 }
 
-#' Two or three breaks, evenly spaced, so that labels of small panels do not run into each other
+#' Two to `most` breaks, evenly spaced, so that labels of small panels do not run into each other
 #' @noRd
-few_breaks <- function(limits) {
+few_breaks <- function(limits, most) {
   inside <- function(n) {
     at <- pretty(limits, n)
     at[at >= limits[1] & at <= limits[2]]
   }
-  for (n in 4:1) {
+  for (n in (most + 1):1) {
     at <- inside(n)
-    if (length(at) %in% 2:3) return(at)
+    if (length(at) %in% 2:most) return(at)
   }
-  at <- inside(4)
+  at <- inside(most + 1)
   at[seq(1, length(at), by = 2)]
 }
 

@@ -315,14 +315,14 @@ say_bends <- function(tables) {
   }, " a bent curve may look straight, and the band does not show that. ")
 }
 
-#' What "slope, limited" means in the corner, or NULL
+#' What "limited slope" means in the corner, or NULL
 #' @noRd
 say_limited <- function(tables) {
   limited <- vapply(tables, function(table) isTRUE(attr(table, "limited_slope")), NA)
   if (!any(limited)) return(NULL)
   most <- unique(vapply(tables[limited], function(table) far_odds * max(attr(table, "N"), least_odds), 0))
   most <- if (length(most) == 1) say_number(most) else "10 N"
-  paste0("; \"slope, limited\": the same with odds beyond ", most, " to 1 set to ", most, " to 1")
+  paste0("; limited slope: the same with odds beyond ", most, " to 1 set to ", most, " to 1")
 }
 
 diagram_caption <- function(tables, plan, base_size) {

@@ -19,8 +19,8 @@ validation_table <- function(part, level, classes) {
   moved <- isTRUE(abs(limited - value("slope")) > far_change) # as print() has it
   structure(table, type = "event", method = "smooth", region = "confidence", conf_level = level,
     N = part$n, K = 2L, classes = forecast$classes, total = sum(table$n), smooth = parts$smooth, band = parts$band,
-    spread = parts$spread, corner = paste0("O:E ", say_measure(value("oe_ratio")), "\nslope ",
-      say_measure(value("slope")), if (moved) paste0("\nslope, limited ", say_measure(limited)), "\nc ", say_measure(value("c_index"))), limited_slope = moved,
+    spread = parts$spread, corner = paste0("O:E ", say_measure(value("oe_ratio")), if (moved) "\nlimited slope " else "\nslope ",
+      say_measure(if (moved) limited else value("slope")), "\nc ", say_measure(value("c_index"))), limited_slope = moved,
     class = c("reliability_table", "data.frame"))
 }
 

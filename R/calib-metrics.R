@@ -180,7 +180,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
       confidence = "the confidence (the highest probability of a row)", classwise = "the probability of each class",
       top_label = "the confidence, by predicted class", attr(x, "type")))
     cat(strwrap(said, 80), if (!is.null(attr(x, "conf_level"))) {
-      strwrap(paste0(say_level(attr(x, "conf_level")), " intervals (conf); ece, mce and calib_slope have instead the range that they have for a calibrated forecast (null)"), 80)
+      strwrap(paste0(say_level(attr(x, "conf_level")), " intervals (conf; ece and mce have none), and ranges of a calibrated forecast (null)"), 80)
     }, sep = "\n")
   }
   whose <- intersect(c("forecast", "by"), names(table))

@@ -25,7 +25,10 @@ fit_gp <- function(data, mean, spec, floor) {
   slack <- if (is.null(spec$site)) 0 else fall_known
   rises <- function(fit, slack) gp_increasing(fit, mean, two_ends(scores, fit), slack)
   fit$rises <- if (asks_rising(spec) || fit$class_effects != "none") rises(fit, slack)
-  if (asks_rising(spec) && !fit$rises) fit <- rising_fit(fit, fit_with, spec, function(fit) rises(fit, slack))
+  if (asks_rising(spec) && !fit$rises) {
+    rows <- if (is.null(data$weights)) nrow(data$scores) else sum(data$weights)
+    fit <- rising_fit(fit, fit_with, spec, function(fit) rises(fit, slack), fall_limit(length(data$classes), rows))
+  }
   increasing <- if (fit$class_effects == "none") fit$increasing else if (slack == 0) fit$rises else rises(fit, 0)
   averaged <- gp_averaged_part(fit)
   doubted <- spec$class_effects == "auto" && !"offset" %in% names(spec$hyper)

@@ -2,6 +2,7 @@
 # mostly chance: a map that falls is kept only where the rows insist on it (methods, eq. (39a)).
 
 falls_worth <- 10 # nats: by which a falling map must be the better one. Chosen on splits 6 to 9 of 20 classifier outputs with 60 to 5000 rows
+falls_rows <- c(250, 1000) # up to the first, of three or more classes; half as much from the second on. Splits 6 to 13, 60, 200 and 1000 rows
 longer <- c(4, 16) # how many times its lengthscale is tried as the shortest allowed; 2, 4, 8, 16 were no better
 fall_seen <- 1e-3 # of a probability: less is within the error of averages over the posterior
 # Standard deviations of the map: where rows are frozen in a quadratic it is off by as much (900 rows of 100 classes, bench/stream.R), and a smaller fall is none.
@@ -48,11 +49,18 @@ two_ends <- function(scores, fit) {
 #' @noRd
 asks_rising <- function(spec) (spec$class_effects != "none" || spec$monotone) && !"lengthscale" %in% names(spec$hyper)
 
-#' The best fit whose map increases, unless that costs more than `falls_worth` in the bound: lengthscales are longer step by step
+#' How much better a falling map must be. With few rows a bound that is 8 better may belong to a map that is much worse (a handful of wrong rows decides);
+#' with many rows of three or more classes, whose shared map may well fall, half of that is enough.
+#' @noRd
+fall_limit <- function(classes, rows) {
+  falls_worth * if (classes == 2) 1 else sqrt(falls_rows[1] / min(max(rows, falls_rows[1]), falls_rows[2]))
+}
+
+#' The best fit whose map increases, unless that costs more than `worth` in the bound: lengthscales are longer step by step
 #' @param fit the best of all; @param fit_with fits with another `spec`; @param rises says whether the map of a fit increases.
 #' @return a fit, whose field `rises` says whether its map increases.
 #' @noRd
-rising_fit <- function(fit, fit_with, spec, rises) {
+rising_fit <- function(fit, fit_with, spec, rises, worth) {
   spec$floor <- fit$floor
   passes <- fit$passes
   best <- fit
@@ -61,7 +69,7 @@ rising_fit <- function(fit, fit_with, spec, rises) {
     other <- tryCatch(fit_with(spec), gpcalib_error_numeric = function(e) NULL) # the fit that there is stands
     if (is.null(other)) break
     passes <- passes + other$passes
-    if (other$elbo < fit$elbo - falls_worth) break
+    if (other$elbo < fit$elbo - worth) break
     if (rises(other)) {
       best <- other
       best$rises <- TRUE

@@ -102,6 +102,16 @@ interval_axis <- function(table) {
   if (high < 0.5) c(0, max(pretty(c(0, high), 4))) else if (low > 0.5) c(min(pretty(c(low, 1), 4)), 1) else c(0, 1)
 }
 
+#' Points at the end of their intervals look like errors: why they are there, or NULL
+#' @noRd
+say_at_end <- function(table, kind) {
+  away <- pmin(table$estimate - table$conf.low, table$conf.high - table$estimate)
+  near <- away < 0.1 * (table$conf.high - table$conf.low)
+  if (kind == "posterior" && any(near, na.rm = TRUE)) {
+    " Points use the best hyperparameters alone, lines allow for others, so a point can lie at the end of its line."
+  }
+}
+
 label_lines <- 28 # lines of the names of classes that a picture four inches high has room for
 
 draw_interval <- function(table, pair, classes, given, most, level, base_size, kind) {
@@ -146,7 +156,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, k
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
       caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " ", kind, " intervals of the probability.", truth,
+        " ", kind, " intervals of the probability.", say_at_end(table, kind), truth,
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +

@@ -47,7 +47,7 @@
 #' Intervals and draws also take into account that the variance and the lengthscale of the process are not known, unless the fit was made
 #' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are
 #' computed with the optimal values of both. The average of many draws therefore differs from `type = "prob"`. Usually the difference is
-#' small, but where few rows inform the map it can be large: for the calibration rows of [rain_nyc] and a score of 0.9, `type = "prob"` is 0.54, the average of
+#' small, but it can be large where few rows inform the map, or where curved maps fit nearly as well as the best one, a straight line: for the calibration rows of [rain_nyc] and a score of 0.9, `type = "prob"` is 0.54, the average of
 #' the draws 0.40 and the 95 % interval 0.25 to 0.56. To get the average over the hyperparameters, use `apply(draws, 1:2, mean)` with the array that
 #' `type = "draws"` returns. For the same reason a probability can lie near one end of its interval; an interval that would not
 #' contain it is extended. An interval describes the uncertainty of the calibrated probability
@@ -366,9 +366,9 @@ gp_each_offsets <- function(object, at, pairs, vary_slope, threads, use) {
   }
 }
 
-#' At the mean of the posterior: for looks at the calibration rows themselves, which need no more
+#' As predict() has them by default: for looks at the calibration rows themselves
 #' @export
 #' @noRd
 predict_probs.calib_gp <- function(object, data) {
-  gp_probs(object, gp_newdata(object, data), "mean", threads = data$threads)
+  gp_probs(object, gp_newdata(object, data), "delta", threads = data$threads)
 }

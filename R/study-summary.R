@@ -163,21 +163,26 @@ count_problems <- function(study) {
 #' The first sentence of a message, or as many whole words of it as `most` letters hold
 #' @noRd
 first_words <- function(x, most) {
-  x <- sub("(?<=[a-z)])[.] .*$", ".", x, perl = TRUE)
+  x <- sub("(?<=[a-z0-9)])[.] (?=[A-Z]).*$", ".", x, perl = TRUE)
   if (nchar(x) <= most) x else paste(strwrap(x, most - 3)[1], "...")
 }
 
-#' Which methods warned, and the most common warning
+kinds_said <- 3L
+
+#' Which methods warned, and of what: the most common warnings, a line each
 #' @noRd
 common_warnings <- function(seen) {
   if (!all(c("kind", "method", "message") %in% names(seen))) return(NULL)
   seen <- seen[seen$kind == "warning", ]
   if (!nrow(seen)) return(NULL)
-  by <- table(droplevels(factor(seen$method)))
-  words <- gsub("[0-9][0-9.,]*", "#", seen$message) # the same warning about other numbers
-  most <- names(which.max(table(words)))
-  example <- seen$message[match(most, words)]
-  paste0("from ", paste0(names(by), " (", by, ")", collapse = ", "), "; most often: \"", first_words(example, 90), "\"")
+  words <- gsub("[0-9][0-9., and]*(more)?", "#", seen$message) # the same warning about other numbers
+  kinds <- sort(table(words), decreasing = TRUE)
+  lines <- vapply(utils::head(names(kinds), kinds_said), function(kind) {
+    by <- table(as.character(seen$method[words == kind]))
+    by <- by[order(-by)]
+    paste0("from ", paste0(names(by), " (", by, ")", collapse = ", "), ": \"", first_words(seen$message[match(kind, words)], 160), "\"")
+  }, "")
+  c(unname(lines), if (length(kinds) > kinds_said) paste("and", say_count(length(kinds) - kinds_said, "other kind")))
 }
 
 # Printing --------------------------------------------------------------------------------

@@ -91,3 +91,11 @@ test_that("an update follows the same rule", {
   expect_true(fit$increasing)
   expect_lt(fall_of(fit, d$p), 0.002)
 })
+
+test_that("with many rows of three or more classes less is asked of a falling map", {
+  expect_equal(fall_limit(2, 1e6), falls_worth)
+  expect_equal(fall_limit(3, c(60)), falls_worth)
+  expect_equal(fall_limit(4, 1000), falls_worth / 2)
+  expect_equal(fall_limit(4, 1e6), falls_worth / 2)
+  expect_equal(fall_limit(26, 500), falls_worth / sqrt(2))
+})

@@ -100,6 +100,7 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
 #define LITTLE_TOL 0.2 /* nats: to which effects are fitted that are worth so little */
 #define FORETOLD 0.1   /* nats: as near as that the promise must have come */
 #define MOST_REFUSED 12
+#define SHARE_BELOW 0.75 /* of a share that was refused: the next ones are no larger */
 #define LEAST_RADIUS                                                                     \
   1e-4 /* in log hyperparameters: scores far out bend the bound within .1 of a step */
 
@@ -108,6 +109,12 @@ static double tolerance(const gpc_effects_fitting *f, const gpc_effects_result *
   const int little =
       f->joint.data->k > 2 && f->here.has_effects && f->here.elbo - result->none < LITTLE;
   return little ? fmax(LITTLE_TOL, f->settings->tol) : f->settings->tol;
+}
+
+/* What the step without averages would promise: S goes the share of its way, on which gains
+ * grow less and less. */
+static double whole_promise(const gpc_effects_fitting *f, double promise) {
+  return averages(f) ? promise / (f->share * (2.0 - f->share)) : promise;
 }
 
 /* The step is taken. */
@@ -126,7 +133,7 @@ static void accept(gpc_effects_fitting *f, double ratio, int step) {
   if (ratio < 0.6 && step > 1)
     f->share = fmin(f->share, 0.5); /* S and the softmax go to and fro */
   else if (ratio > 0.9)
-    f->share = fmin(1.0, 2.0 * f->share);
+    f->share = fmin(f->most_share, 2.0 * f->share);
   if (ratio > 0.7) {
     f->radius = fmin(2.0 * f->radius, 4.0);
     f->scale = f->scale > 1.0 ? 1.0 + (f->scale - 1.0) / 4.0 : f->scale;
@@ -154,8 +161,10 @@ static void refuse(gpc_effects_fitting *f) {
     if (!f->here.has_effects && f->joint.tau_free[b])
       f->here.tau[b] = fmax(f->here.tau[b] / 3.0, TAU_LOW);
   f->radius = fmax(f->radius / 3.0, LEAST_RADIUS);
-  if (f->has_other)
+  if (f->has_other) {
+    f->most_share = fmin(f->most_share, SHARE_BELOW * f->share);
     f->share *= 0.5;
+  }
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
 }
 
@@ -220,7 +229,8 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     double promise;
     gpc_call_poll(settings->poll, settings->poll_data);
     status = propose(&f, visitor->ruler, &promise);
-    if (status != GPC_OK) {
+    /* h, which the averaged H chose, may lose by that of the pass */
+    if (status != GPC_OK || (averages(&f) && promise < -settings->tol)) {
       if (++refused > MOST_REFUSED)
         break;
       refuse(&f);
@@ -232,7 +242,8 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     /* effects that are to be there whatever they promise, or that promise little */
     const int forced = !f.here.has_effects && (settings->worthless == -INFINITY ||
                                                (step == 0 && promise < LITTLE));
-    if (!forced && promise < tolerance(&f, result) && f.radius >= 0.2 && f.scale <= 1.0) {
+    if (!forced && whole_promise(&f, promise) < tolerance(&f, result) &&
+        f.radius >= 0.2 && f.scale <= 1.0) {
       result->converged = 1;
       break;
     }

@@ -81,7 +81,7 @@ update_spec <- function(object, data, forget) {
   spec <- list(class_effects = if (frozen && is.null(stream$effects) && is.null(stream$offsets)) "none" else object$effects_asked, monotone = object$monotone,
     mean = object$mean, center = object$center, covariance = object$covariance,
     inducing = if (!length(object$inducing) %in% c(16, 32, 64)) length(object$inducing), move = FALSE,
-    updates = forget < 1, hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
+    updates = forget < 1, again = forget < 1 && looks_again(object), hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
     control = if (is.null(control)) gp_control(buffer = 0) else { # of a version that kept no rows
       gp_control(matrix_classes = control[1], softmax_classes = control[2], buffer = if (!is.na(control[3])) control[3],
         diagonal_classes = if (length(control) > 3) control[4] else 2L) # of a version without
@@ -99,6 +99,11 @@ update_spec <- function(object, data, forget) {
     wide_site = if (forget < 1) unpack_wide_site(forget_wide(stream$wide, forget), length(object$classes)),
     wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
 }
+
+#' Had the rows a process, by half a parameter that they determine (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place?
+#' Then one that has vanished is worth looking for a second time.
+#' @noRd
+looks_again <- function(object) object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
 
 update_begin_tol <- 1e-4 # nats: of the process alone, from which effects begin. With .01 some of them ended in other optima (satellite_lda +.0026)
 update_tol <- 1.5e-5 # nats a row: what another pass of class effects has to promise ...

@@ -81,7 +81,7 @@ update_spec <- function(object, data, forget) {
   spec <- list(class_effects = if (frozen && is.null(stream$effects) && is.null(stream$offsets)) "none" else object$effects_asked, monotone = object$monotone,
     mean = object$mean, center = object$center, covariance = object$covariance,
     inducing = if (!length(object$inducing) %in% c(16, 32, 64)) length(object$inducing), move = FALSE,
-    updates = forget < 1, again = forget < 1 && looks_again(object), hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
+    updates = forget < 1, hyper = held[!is.na(held)], integrate = !is.null(object$averaged), threads = data$threads,
     control = if (is.null(control)) gp_control(buffer = 0) else { # of a version that kept no rows
       gp_control(matrix_classes = control[1], softmax_classes = control[2], buffer = if (!is.na(control[3])) control[3],
         diagonal_classes = if (length(control) > 3) control[4] else 2L) # of a version without
@@ -100,10 +100,15 @@ update_spec <- function(object, data, forget) {
     wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
 }
 
-#' Had the rows a process, by half a parameter that they determine (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place?
-#' Then one that has vanished is worth looking for a second time.
+new_share <- 0.2 # of all rows: with more of them in the batch, the fit before says little of what there is now
+
+#' Is a process that has vanished worth looking for a second time? Where the rows before had one, by half a parameter that they determine
+#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place; or where they were few.
+#' @param batch,all weights of the batch and of all rows that are at hand.
 #' @noRd
-looks_again <- function(object) object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
+looks_again <- function(object, batch, all) {
+  batch > new_share * all || object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
+}
 
 update_begin_tol <- 1e-4 # nats: of the process alone, from which effects begin. With .01 some of them ended in other optima (satellite_lda +.0026)
 update_tol <- 1.5e-5 # nats a row: what another pass of class effects has to promise ...
@@ -125,9 +130,11 @@ cheaper_spec <- function(spec, data) {
 update_fit.calib_gp <- function(object, data, forget) {
   stream <- object$stream
   if (is.null(stream)) stop_no_stream(object)
-  counted <- drop_weightless(add_kept(stream$rows, drop_weightless(data), forget))
+  batch <- drop_weightless(data)
+  counted <- drop_weightless(add_kept(stream$rows, batch, forget))
   check_total(counted$weights)
   spec <- update_spec(object, data, forget)
+  spec$again <- spec$updates && looks_again(object, sum(rep_weights(batch)), sum(rep_weights(counted)))
   if (spec$updates && is.null(spec$site)) spec <- cheaper_spec(spec, counted)
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
   # all rows with zeros may have been merged, which put them at the floor: it stays as well

@@ -100,6 +100,16 @@ update_spec <- function(object, data, forget) {
     wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
 }
 
+new_share <- 0.2 # of all rows: with more of them in the batch, the fit before says little of what there is now
+
+#' Is a process that has vanished worth looking for a second time? Where the rows before had one, by half a parameter that they determine
+#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place; or where they were few.
+#' @param batch,all weights of the batch and of all rows that are at hand.
+#' @noRd
+looks_again <- function(object, batch, all) {
+  batch > new_share * all || object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
+}
+
 update_begin_tol <- 1e-4 # nats: of the process alone, from which effects begin. With .01 some of them ended in other optima (satellite_lda +.0026)
 update_tol <- 1.5e-5 # nats a row: what another pass of class effects has to promise ...
 update_enough <- 1e-4 # ... and what their last step may have gained: all three chosen by bench/stream.R
@@ -120,9 +130,11 @@ cheaper_spec <- function(spec, data) {
 update_fit.calib_gp <- function(object, data, forget) {
   stream <- object$stream
   if (is.null(stream)) stop_no_stream(object)
-  counted <- drop_weightless(add_kept(stream$rows, drop_weightless(data), forget))
+  batch <- drop_weightless(data)
+  counted <- drop_weightless(add_kept(stream$rows, batch, forget))
   check_total(counted$weights)
   spec <- update_spec(object, data, forget)
+  spec$again <- spec$updates && looks_again(object, sum(rep_weights(batch)), sum(rep_weights(counted)))
   if (spec$updates && is.null(spec$site)) spec <- cheaper_spec(spec, counted)
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
   # all rows with zeros may have been merged, which put them at the floor: it stays as well

@@ -100,6 +100,8 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
 #define LITTLE_TOL 0.2 /* nats: to which effects are fitted that are worth so little */
 #define FORETOLD 0.1   /* nats: as near as that the promise must have come */
 #define MOST_REFUSED 12
+#define SHARE_BELOW 0.75 /* of a share that was refused: the next are no larger, ... */
+#define SHARE_BACK 1.1   /* ... but for this factor with every step that gains enough */
 #define LEAST_RADIUS                                                                     \
   1e-4 /* in log hyperparameters: scores far out bend the bound within .1 of a step */
 
@@ -108,6 +110,12 @@ static double tolerance(const gpc_effects_fitting *f, const gpc_effects_result *
   const int little =
       f->joint.data->k > 2 && f->here.has_effects && f->here.elbo - result->none < LITTLE;
   return little ? fmax(LITTLE_TOL, f->settings->tol) : f->settings->tol;
+}
+
+/* What the step without averages would promise: S goes the share of its way, on which gains
+ * grow less and less. */
+static double whole_promise(const gpc_effects_fitting *f, double promise) {
+  return averages(f) ? promise / (f->share * (2.0 - f->share)) : promise;
 }
 
 /* The step is taken. */
@@ -125,8 +133,10 @@ static void accept(gpc_effects_fitting *f, double ratio, int step) {
   pass.hee = kept[2];
   if (ratio < 0.6 && step > 1)
     f->share = fmin(f->share, 0.5); /* S and the softmax go to and fro */
-  else if (ratio > 0.9)
-    f->share = fmin(1.0, 2.0 * f->share);
+  else if (ratio > 0.9) {
+    f->most_share = fmin(1.0, SHARE_BACK * f->most_share);
+    f->share = fmin(f->most_share, 2.0 * f->share);
+  }
   if (ratio > 0.7) {
     f->radius = fmin(2.0 * f->radius, 4.0);
     f->scale = f->scale > 1.0 ? 1.0 + (f->scale - 1.0) / 4.0 : f->scale;
@@ -147,15 +157,19 @@ static void accept(gpc_effects_fitting *f, double ratio, int step) {
   f->has_other = 1;
 }
 
-/* The step is taken back. The first one begins again nearer to no effects at all: where
- * the rows say little of them at first, S is about the prior's, and that may be wide. */
-static void refuse(gpc_effects_fitting *f) {
+/* The step is taken back, as `refused` in a row have been. The first one begins again nearer
+ * to no effects at all: where the rows say little of them at first, S is about the prior's,
+ * and that may be wide. */
+static void refuse(gpc_effects_fitting *f, int refused) {
   for (int b = 0; b < GPC_BLOCKS; b++)
     if (!f->here.has_effects && f->joint.tau_free[b])
       f->here.tau[b] = fmax(f->here.tau[b] / 3.0, TAU_LOW);
   f->radius = fmax(f->radius / 3.0, LEAST_RADIUS);
-  if (f->has_other)
+  if (f->has_other) {
+    if (refused == 1) /* what follows looks for a step that gains at all */
+      f->most_share = fmin(f->most_share, SHARE_BELOW * f->share);
     f->share *= 0.5;
+  }
   f->scale = f->scale < 1.0 ? 1.0 : 1.0 + fmax(2.0 * (f->scale - 1.0), 0.5);
 }
 
@@ -193,7 +207,7 @@ static int try_step(gpc_effects_fitting *f, int step, int forced, double promise
   result->converged = !forced && promise * fmax(1.0, 0.1 / f->radius) < 10.0 * tol;
   if (result->converged || ++*refused > MOST_REFUSED)
     return 1;
-  refuse(f);
+  refuse(f, *refused);
   return 0;
 }
 
@@ -220,10 +234,11 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     double promise;
     gpc_call_poll(settings->poll, settings->poll_data);
     status = propose(&f, visitor->ruler, &promise);
-    if (status != GPC_OK) {
+    /* h, which the averaged H chose, may lose by that of the pass */
+    if (status != GPC_OK || (averages(&f) && promise < -settings->tol)) {
       if (++refused > MOST_REFUSED)
         break;
-      refuse(&f);
+      refuse(&f, refused);
       continue;
     }
     result->promise = promise;
@@ -232,7 +247,8 @@ gpc_status gpc_effects_fit(gpc_visitor *visitor, const gpc_visit *from,
     /* effects that are to be there whatever they promise, or that promise little */
     const int forced = !f.here.has_effects && (settings->worthless == -INFINITY ||
                                                (step == 0 && promise < LITTLE));
-    if (!forced && promise < tolerance(&f, result) && f.radius >= 0.2 && f.scale <= 1.0) {
+    if (!forced && whole_promise(&f, promise) < tolerance(&f, result) &&
+        f.radius >= 0.2 && f.scale <= 1.0) {
       result->converged = 1;
       break;
     }

@@ -22,6 +22,7 @@ typedef struct {
   gpc_joint_stepper *stepper;
   double *h, *low, *high;      /* [dim] of the step */
   double radius, scale, share; /* trust: gp_joint_step.h */
+  double most_share;           /* below the last share that was refused */
   int has_other;
   int stale;            /* the last visit was at a point that was refused */
   gpc_joint_pass other; /* the pass to average with */

@@ -115,7 +115,7 @@ static void begin(const gpc_visit *from, gpc_effects_fitting *f) {
   f->low = gpc_get_doubles(memory, dim);
   f->high = gpc_get_doubles(memory, dim);
   f->radius = 2.0;
-  f->scale = f->share = 1.0;
+  f->scale = f->share = f->most_share = 1.0;
 }
 
 #define FAR_BELOW                                                                        \

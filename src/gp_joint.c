@@ -127,8 +127,7 @@ static double *room(gpc_joint *joint, int which, size_t n) {
   return gpc_buffer_need(joint->memory, &joint->rooms[which], n);
 }
 
-/* tr(H S): with the features A of the point, over m and e. */
-static double trace_hs(gpc_joint *joint, const gpc_joint_point *point, const double *a,
+double gpc_joint_trace(gpc_joint *joint, const gpc_joint_point *point, const double *a,
                        const gpc_joint_pass *pass) {
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e, q = joint->q;
   double *ha = room(joint, 18, g * m), *hm = room(joint, 19, m * m), sum = 0.0;
@@ -192,7 +191,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
    * y - gc */
   for (size_t j = 0; j < g; j++)
     pass->hcc[j + g * j] += joint->nodes->truth[j] - pass->gc[j];
-  pass->trace = point->at_mode ? 0.0 : trace_hs(joint, point, a, pass);
+  pass->trace = point->at_mode ? 0.0 : gpc_joint_trace(joint, point, a, pass);
   pass->rho_v = gpc_dot(g, rho, pass->spread);
   if (joint->site && point->at_mode) {
     pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
@@ -200,7 +199,7 @@ gpc_status gpc_joint_visit(gpc_joint *joint, gpc_joint_point *point,
       joint->site) { /* eq. (O4): its traces are what it adds to those of the rows */
     const double own = pass->trace + pass->rho_v;
     pass->fit += gpc_joint_site_add(joint->site, g, point->effect, pass);
-    pass->trace = trace_hs(joint, point, a, pass);
+    pass->trace = gpc_joint_trace(joint, point, a, pass);
     pass->rho_v = gpc_dot(g, rho, pass->spread);
     pass->fit -= 0.5 * (pass->trace + pass->rho_v - own);
   }

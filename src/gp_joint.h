@@ -91,6 +91,10 @@ double gpc_joint_hyperprior(const gpc_joint *joint, const double *tau, double *g
 void gpc_joint_product(const gpc_joint *joint, const gpc_joint_pass *pass,
                        const double *x, double *out);
 
+/* tr(H S), over m and e: with S and the features a [g x m] of the point. */
+double gpc_joint_trace(gpc_joint *joint, const gpc_joint_point *point, const double *a,
+                       const gpc_joint_pass *pass);
+
 /* What eq. (36) is at the point of the pass in terms of J of the surrogate (gp_joint_step.h):
  * J + this is the bound that the surrogate foretells. */
 static inline double gpc_joint_constant(const gpc_joint_pass *pass) {

@@ -249,9 +249,11 @@ static void set_tau(const newton *t, double part, double *tau) {
     tau[t->block[i]] = exp(t->h[i] + part * t->move[i]);
 }
 
-/* J of the point, the quadratic term with the H of the pass and its scale. */
+/* J of the point, the quadratic term with the H of the pass and its scale. The S of an
+ * averaged H is not the best one for that of the pass: -1/2 tr(Q S) is not the constant that
+ * J leaves out. */
 static double value_at(const gpc_joint_step *step, const gpc_joint_stepper *t) {
-  const gpc_joint *joint = step->joint;
+  gpc_joint *joint = step->joint;
   const gpc_joint_pass *pass = step->pass;
   const gpc_joint_point *to = step->to;
   const size_t g = joint->nodes->g, m = joint->m, e = joint->e;
@@ -263,6 +265,9 @@ static double value_at(const gpc_joint_step *step, const gpc_joint_stepper *t) {
     const double tau = to->tau[gpc_features_block(&joint->features, j)];
     sum -= 0.5 * to->effect[j] * to->effect[j] / (tau * tau) + log(tau);
   }
+  if (step->averaged != pass)
+    sum -= 0.5 * (gpc_joint_trace(joint, to, t->room.a, pass) -
+                  gpc_joint_trace(joint, to, t->room.a, step->averaged));
   return sum + 0.5 * to->logdet - 0.5 * gpc_dot(g, t->room.rho, pass->spread) +
          gpc_joint_hyperprior(joint, to->tau, NULL);
 }

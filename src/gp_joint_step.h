@@ -56,7 +56,8 @@ gpc_status gpc_joint_stepper_covariance(gpc_joint_stepper *room, const gpc_joint
                                         const gpc_joint_point *point, double slope_sd,
                                         double *work, double *cov);
 
-/* *value: J at the end, the quadratic term with the H of `pass` and mean_scale. */
+/* *value: J at the end, the quadratic term with the H of `pass` and mean_scale, and for the S
+ * found: with an averaged H less 1/2 tr(H S) - 1/2 tr(H_averaged S). */
 gpc_status gpc_joint_step_make(const gpc_joint_step *step, gpc_joint_stepper *room,
                                double *value);
 

@@ -831,6 +831,17 @@ static void test_step(void) {
       gpc_joint_get_h(&p->joint, &to, h);
       CHECK(gpc_joint_value(&sur, h, &value) == GPC_OK);
       gpc_joint_cov(&sur);
+      if (hard) { /* -1/2 tr(Q S) with the Q of the pass, not that of which S was made */
+        struct gpc_joint_solution *s = sur.solution;
+        double *own = got(q * q), *made = got(q * q);
+        assemble(&p->joint, &slow, s->a, s->ha, s->hea, p->pass.hee, NULL, 1.0, 1.0, own);
+        assemble(&p->joint, &slow, s->a, s->da, s->dea, p->pass.hee, other.hee, 0.4, 1.0,
+                 made);
+        for (size_t j = 0; j < q; j++)
+          for (size_t i = j; i < q; i++)
+            value -= (i == j ? 0.5 : 1.0) * (own[i + q * j] - made[i + q * j]) *
+                     slow.cov[i + q * j];
+      }
       CHECK_NEAR(best, value, hard ? 2e-5 : 1e-8);
       CHECK_NEAR(to.at.slope, slow.at.slope, hard ? 1e-3 : 1e-9);
       for (size_t i = 0; i < e; i++)

@@ -124,6 +124,22 @@ test_that("where the fit of the chosen floor has lost its process, an update loo
   expect_identical(more(fit(1:60), p, d$y, forget = 1)$elbo, fit(1:100)$elbo)
 })
 
+test_that("a process that neither the rows before nor these have is not looked for twice", {
+  d <- with_seed(336, {
+    z <- 4 * matrix(rnorm(1800), 600)
+    list(z = z, y = max.col(z - log(-log(matrix(runif(1800), 600)))))
+  })
+  p <- oracle_softmax(d$z)
+  p[p < 1e-5] <- 0
+  p <- p / rowSums(p)
+  fit <- function(rows) rows_gp(p[rows, ], d$y[rows], "probs", class_effects = "none")
+  whole <- fit(1:600)
+  new <- more(fit(1:500), p[501:600, ], d$y[501:600])
+  expect_lte(new$passes, whole$passes)
+  expect_equal(new$elbo, whole$elbo, tolerance = 1e-4)
+  expect_gt(more(fit(1:400), p[401:600, ], d$y[401:600])$passes, whole$passes) # 200 rows may change that
+})
+
 test_that("objects with the last optimum of the process, which are no longer made, are updated", {
   d <- with_seed(61, mixed_data(300, 3))
   fit <- rows_gp(d$scores[1:200, ], d$labels[1:200])

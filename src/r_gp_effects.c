@@ -19,6 +19,13 @@ static gpc_features features_of(SEXP effects, size_t k) {
   return gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]);
 }
 
+/* A number of single precision from its bits. */
+static double from_bits(int bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return (double)value;
+}
+
 /* A part of the covariance as doubles. */
 static const double *numbers(SEXP list, const char *name, R_xlen_t n) {
   SEXP x = r_element(list, name);
@@ -26,11 +33,28 @@ static const double *numbers(SEXP list, const char *name, R_xlen_t n) {
     return r_doubles(x, name, n);
   const int *bits = r_integers(x, name, n);
   double *out = r_work((size_t)n);
-  for (R_xlen_t i = 0; i < n; i++) {
-    float value;
-    memcpy(&value, bits + i, sizeof value);
-    out[i] = (double)value;
+  for (R_xlen_t i = 0; i < n; i++)
+    out[i] = from_bits(bits[i]);
+  return out;
+}
+
+/* The least and the largest of numbers given by their bits of single precision; NaN if
+ * any of them is. */
+SEXP r_single_range(SEXP x) {
+  const int *bits = r_integers(x, "x", -1);
+  double low = INFINITY, high = -INFINITY;
+  for (R_xlen_t i = 0; i < XLENGTH(x); i++) {
+    const double value = from_bits(bits[i]);
+    if (isnan(value)) {
+      low = high = value;
+      break;
+    }
+    low = value < low ? value : low;
+    high = value > high ? value : high;
   }
+  SEXP out = Rf_allocVector(REALSXP, 2);
+  REAL(out)[0] = low;
+  REAL(out)[1] = high;
   return out;
 }
 

@@ -135,7 +135,7 @@ add_skew <- function(object) {
 
 #' The rule for one field
 #'
-#' @param kind "number" (double), "single" (bits of single precision, see to_single()), "integer", "whole" (double or integer), "flag" or "text".
+#' @param kind "number" (double), "single" (bits of single precision, see to_single(); `high` is for their size), "integer", "whole" (double or integer), "flag" or "text".
 #' @param size how many values, NULL for one or more, NA for any; @param low,high limits of numbers;
 #' @param na whether values may be missing; @param among the texts allowed; @param optional whether
 #'   the field may be NULL.
@@ -189,7 +189,7 @@ field_wrong <- function(x, rule) {
     return(NULL)
   }
   if (!length(x)) return(NULL)
-  if (rule$kind == "single") x <- .Call(C_single_range, x) # NaN where any number is
+  if (rule$kind == "single") x <- .Call(C_single_size, x) # the largest; NaN where any number is
   if (anyNA(x)) {
     if (!rule$na) return("has missing values")
     x <- x[!is.na(x)]

@@ -317,7 +317,7 @@ joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
   if (!is.list(effects) || is.object(effects)) return("is not complete")
-  cov <- function(name) if (is.integer(effects[[name]])) field("single", NULL, low = -2e30, high = 2e30) else field("number", NULL) # effects_single()
+  cov <- function(name) if (is.integer(effects[[name]])) field("single", NULL, high = 2e30) else field("number", NULL) # effects_single()
   fields <- list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150), parts = field("number", length(effects$sd)),
     scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(feature_blocks), low = 0),
     slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = cov("cov"),

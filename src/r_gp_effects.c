@@ -5,7 +5,9 @@
 #include "gp_offsets.h"
 #include "scan.h"
 #include "select.h"
+#include "simd.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,24 +40,22 @@ static const double *numbers(SEXP list, const char *name, R_xlen_t n) {
   return out;
 }
 
-/* The least and the largest of numbers given by their bits of single precision; NaN if
- * any of them is. */
-SEXP r_single_range(SEXP x) {
-  const int *bits = r_integers(x, "x", -1);
-  double low = INFINITY, high = -INFINITY;
-  for (R_xlen_t i = 0; i < XLENGTH(x); i++) {
-    const double value = from_bits(bits[i]);
-    if (isnan(value)) {
-      low = high = value;
-      break;
-    }
-    low = value < low ? value : low;
-    high = value > high ? value : high;
+/* The bits of the largest size among n numbers. Sizes are in the order of their bits, with
+ * infinity and then what is no number behind all others. */
+GPC_WIDE static int largest_bits(R_xlen_t n, const int *bits) {
+  int most = 0;
+#pragma omp simd reduction(max : most)
+  for (R_xlen_t i = 0; i < n; i++) {
+    const int size = bits[i] & INT_MAX;
+    most = size > most ? size : most;
   }
-  SEXP out = Rf_allocVector(REALSXP, 2);
-  REAL(out)[0] = low;
-  REAL(out)[1] = high;
-  return out;
+  return most;
+}
+
+/* The largest size of numbers given by their bits of single precision; NaN if any is. */
+SEXP r_single_size(SEXP x) {
+  const int *bits = r_integers(x, "x", -1);
+  return Rf_ScalarReal(from_bits(largest_bits(XLENGTH(x), bits)));
 }
 
 gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {

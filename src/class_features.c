@@ -76,7 +76,8 @@ static double even(double d) {
 
 /* The integral of the hat about 1 from 0 to u. */
 static double ramp(double u) {
-  u = fmin(fmax(u, 0.0), 2.0);
+  u = u > 0.0 ? u : 0.0;
+  u = u < 2.0 ? u : 2.0;
   return u < 1.0 ? 0.5 * u * u : 1.0 - 0.5 * (2.0 - u) * (2.0 - u);
 }
 

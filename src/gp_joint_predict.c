@@ -319,8 +319,8 @@ static void average_row(predictor *t, size_t i) {
     unpack_forms(t, forms);
   spread_row(t, forms, top);
   if (k == 2) {
-    t->out[0] = gpc_logistic_normal(f[0] - f[1], t->diag[1 - top]);
-    t->out[1] = gpc_logistic_normal(f[1] - f[0], t->diag[1 - top]);
+    t->out[1 - top] = gpc_logistic_normal(f[1 - top] - f[top], t->diag[1 - top]);
+    t->out[top] = 1.0 - t->out[1 - top]; /* at least 1/2 */
     return;
   }
   const size_t count = find_active(t, top);

@@ -135,7 +135,7 @@ add_skew <- function(object) {
 
 #' The rule for one field
 #'
-#' @param kind "number" (double), "integer", "whole" (either of them), "flag" or "text".
+#' @param kind "number" (double), "single" (bits of single precision, see to_single(); `high` is for their size), "integer", "whole" (double or integer), "flag" or "text".
 #' @param size how many values, NULL for one or more, NA for any; @param low,high limits of numbers;
 #' @param na whether values may be missing; @param among the texts allowed; @param optional whether
 #'   the field may be NULL.
@@ -177,7 +177,7 @@ check_fields <- function(object, fields, arg) {
 #' @noRd
 field_wrong <- function(x, rule) {
   if (is.null(x)) return(if (!rule$optional) "is missing")
-  type <- switch(rule$kind, number = is.double(x), integer = is.integer(x),
+  type <- switch(rule$kind, number = is.double(x), integer = , single = is.integer(x),
     whole = is.numeric(x), flag = is.logical(x),
     text = is.character(x))
   if (!type || is.object(x)) return("is of another type")
@@ -189,6 +189,7 @@ field_wrong <- function(x, rule) {
     return(NULL)
   }
   if (!length(x)) return(NULL)
+  if (rule$kind == "single") x <- .Call(C_single_size, x) # the largest; NaN where any number is
   if (anyNA(x)) {
     if (!rule$na) return("has missing values")
     x <- x[!is.na(x)]

@@ -317,11 +317,11 @@ joint_effects_wrong <- function(object) {
   effects <- object$effects
   k <- length(object$classes)
   if (!is.list(effects) || is.object(effects)) return("is not complete")
-  effects <- effects_double(effects)
+  cov <- function(name) if (is.integer(effects[[name]])) field("single", NULL, high = 2e30) else field("number", NULL) # effects_single()
   fields <- list(worth = field("number"), sd = field("number", NULL, low = 0, high = 1e150), parts = field("number", length(effects$sd)),
     scale = field("number", 4L, low = -1e150, high = 1e150), count = field("integer", length(feature_blocks), low = 0),
-    slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = field("number", NULL),
-    cross = field("number", NULL), own = field("number", NULL), common = field("number", NULL))
+    slopes = field("integer", 1L, low = 0, high = 1), effect = field("number", NULL), cov = cov("cov"),
+    cross = cov("cross"), own = cov("own"), common = cov("common"))
   fields <- fields[seq_len(if (is.null(effects[["own"]])) 8 else 11)]
   wrong <- check_parts(effects, fields[if (is.null(effects$parts)) -3 else TRUE]) # fits before format 6 have none, nor those without a finite worth
   if (length(wrong)) return(wrong)
@@ -343,11 +343,16 @@ joint_effects_wrong <- function(object) {
     return("is not that of its classes")
   }
   # the factor that a prediction needs is made in C, which says if there is none
-  if (any(effects$cov[lower_diagonal(size)] <= 0) || short && (any(effects$own[lower_diagonal(each), ] <= 0) ||
-    inherits(try(chol(from_lower(effects$cov)), silent = TRUE), "try-error"))) {
+  if (!all_positive(effects$cov[lower_diagonal(size)]) || short && (!all_positive(effects$own[lower_diagonal(each), ]) ||
+    inherits(try(chol(from_lower(effects_double(effects["cov"])$cov)), silent = TRUE), "try-error"))) {
     return("has a covariance that is not positive definite")
   }
 }
+
+#' Are all numbers, or those whose bits in single precision are given, above 0? The bits of a positive number are a positive integer, those of
+#' -0 are NA.
+#' @noRd
+all_positive <- function(x) isTRUE(all(x > 0))
 
 #' Places of the diagonal in the lower triangle of a matrix
 #' @noRd

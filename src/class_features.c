@@ -2,7 +2,6 @@
 #include "class_features.h"
 #include "fastexp.h"
 #include "simd.h"
-#include "softmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -77,7 +76,8 @@ static double even(double d) {
 
 /* The integral of the hat about 1 from 0 to u. */
 static double ramp(double u) {
-  u = fmin(fmax(u, 0.0), 2.0);
+  u = u > 0.0 ? u : 0.0;
+  u = u < 2.0 ? u : 2.0;
   return u < 1.0 ? 0.5 * u * u : 1.0 - 0.5 * (2.0 - u) * (2.0 - u);
 }
 
@@ -89,15 +89,19 @@ static void shapes(double d, double *x) {
     x[i] = GPC_SHAPE_STEP * (ramp(t - i) - ramp(GPC_SHAPE_ZERO - i));
 }
 
-/* log sum_j exp(slope z_j). */
-GPC_FUSED static double log_sum(size_t k, double slope, const double *z) {
+/* p [k] := softmax(slope z); returns log sum_j exp(slope z_j). */
+GPC_FUSED static double softmax(size_t k, double slope, const double *z, double *p) {
   double top = z[0], sum = 0.0;
 #pragma omp simd reduction(max : top)
   for (size_t j = 0; j < k; j++)
     top = z[j] > top ? z[j] : top;
 #pragma omp simd reduction(+ : sum)
   for (size_t j = 0; j < k; j++)
-    sum += gpc_exp_nonpos(slope * (z[j] - top));
+    sum += p[j] = gpc_exp_nonpos(slope * (z[j] - top));
+  const double by = 1.0 / sum;
+#pragma omp simd
+  for (size_t j = 0; j < k; j++)
+    p[j] *= by;
   return slope * top + log(sum);
 }
 
@@ -117,12 +121,13 @@ void gpc_features_row(const gpc_features *features, double *z, double *work, dou
   }
   if (features->count[GPC_SOFTMAX] && k == 2)
     shapes(features->slope * (z[1] - z[0]), x + features->first[GPC_SOFTMAX]);
-  else if (features->count[GPC_SOFTMAX]) {
-    gpc_softmax_row(k, features->slope, z, work);
-    contrast(k, work, x + features->first[GPC_SOFTMAX]);
+  else if (features->count[GPC_SOFTMAX] || features->count[GPC_POWER]) {
+    const double level = softmax(k, features->slope, z, work);
+    if (features->count[GPC_SOFTMAX])
+      contrast(k, work, x + features->first[GPC_SOFTMAX]);
+    if (features->count[GPC_POWER])
+      x[features->first[GPC_POWER]] = -level;
   }
-  if (features->count[GPC_POWER])
-    x[features->first[GPC_POWER]] = -log_sum(k, features->slope, z);
 }
 
 GPC_FUSED void gpc_features_pack(size_t r, const double *restrict x,
@@ -131,4 +136,10 @@ GPC_FUSED void gpc_features_pack(size_t r, const double *restrict x,
 #pragma omp simd
     for (size_t j = 0; j <= i; j++)
       to[j] = x[i] * x[j];
+}
+
+double gpc_features_reach(const gpc_features *f) {
+  const double z = sqrt((double)f->k) * fmax(fabs(f->low), fabs(f->high));
+  const double shapes = GPC_SHAPES + GPC_SHAPE_ZERO; /* each is less than a step */
+  return 1.0 + shapes + z / f->rms + 2.0 * f->slope * z + log((double)f->k);
 }

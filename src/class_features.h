@@ -56,6 +56,9 @@ void gpc_features_row(const gpc_features *features, double *z, double *work, dou
 /* to [r (r + 1) / 2] := x_i x_j, j <= i, row by row. */
 void gpc_features_pack(size_t r, const double *x, double *to);
 
+/* More than the size of any feature. */
+double gpc_features_reach(const gpc_features *features);
+
 /* The block whose variance parameter j of k r has: feature i of class k is at k r + i. */
 gpc_block gpc_features_block(const gpc_features *features, size_t j);
 

@@ -63,6 +63,9 @@ static inline double gpc_exp_reduced(double r) {
  * and no longer vectorises the loop. */
 extern const double gpc_exp_lowest, gpc_exp_highest, gpc_exp_flush, gpc_exp_normal;
 
+/* The same for other loops: 0, 1e-300 and 1e300. */
+extern const double gpc_limit_zero, gpc_limit_small, gpc_limit_large;
+
 /* exp(x) for any x. */
 static inline double gpc_exp(double x) {
   /* Beyond the limits the answer is 0 or Inf; NaN passes both comparisons. */
@@ -108,6 +111,33 @@ static inline float gpc_exp2f(float x) {
   bits += whole << 23;
   memcpy(&y, &bits, sizeof y);
   return y;
+}
+
+/* 2^x and 2^-x by gpc_exp2f(), whose series is the sum of an even and an odd part, for |x| up to
+ * 120. */
+static inline void gpc_exp2f_both(float x, float *up, float *down) {
+  x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
+  x = x < -gpc_exp2f_highest ? -gpc_exp2f_highest : x;
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+  float k = x + 0x1.8p23f; /* the low bits hold a whole number */
+  uint32_t bits, whole;
+  memcpy(&whole, &k, sizeof whole);
+  k -= 0x1.8p23f;
+#else
+  const float k = rintf(x);
+  uint32_t bits, whole = (uint32_t)(int32_t)k;
+#endif
+  const float r = x - k, r2 = r * r;
+  const float even = 1.0f + r2 * (0.24022651f + r2 * 0.00961813f);
+  const float odd = r * (0.69314718f + r2 * (0.05550411f + r2 * 0.00133336f));
+  float y = even + odd;
+  memcpy(&bits, &y, sizeof bits);
+  bits += whole << 23;
+  memcpy(up, &bits, sizeof bits);
+  y = even - odd;
+  memcpy(&bits, &y, sizeof bits);
+  bits -= whole << 23;
+  memcpy(down, &bits, sizeof bits);
 }
 
 /* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */

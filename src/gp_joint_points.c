@@ -128,16 +128,15 @@ GPC_FUSED static void average(const gpc_joint_points *self, int set, size_t n,
     sum[d] = 1.0f;
   for (size_t j = 0; j < n; j++) {
     float *u = self->moves + 2 * pairs * j, *v = u + pairs;
-    const float middle = (float)(phi[j] * GPC_EXP_LOG2E);
+    const float middle = gpc_exp2f((float)(phi[j] * GPC_EXP_LOG2E));
     if (j % 2 == 0)
       move_rows(self, set, j, n);
 #pragma omp simd
     for (size_t d = 0; d < pairs; d++) {
-      const float move = u[d];
-      u[d] = gpc_exp2f(middle + move);
-      v[d] = gpc_exp2f(middle - move);
-      sum[d] += u[d];
-      sum[pairs + d] += v[d];
+      float up, down;
+      gpc_exp2f_both(u[d], &up, &down);
+      sum[d] += u[d] = middle * up;
+      sum[pairs + d] += v[d] = middle * down;
     }
   }
 #pragma omp simd

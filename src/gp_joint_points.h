@@ -23,8 +23,8 @@ typedef struct {
 /* For at most k dimensions. */
 gpc_joint_points gpc_joint_points_get(size_t k, const gpc_memory *memory);
 
-/* out [n] := E softmax(0, f), f ~ N(phi, cov) in n >= 2 dimensions, without the class whose
- * latent value is 0. The lower triangle of self->cov [step x n] has the covariances, the
+/* out [n] := E softmax(0, f), f ~ N(phi, cov), phi <= 0, in n >= 2 dimensions, without the
+ * class whose latent value is 0. The lower triangle of self->cov [step x n] has the covariances, the
  * rest of it zeros; all are overwritten. The first dimensions are integrated best.
  * many: is the row wide? */
 void gpc_joint_points_average(const gpc_joint_points *self, int many, size_t n,

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define ROWS GPC_JOINT_READER_ROWS
-#define RULED_OUT 1e-8 /* a probability below this, with what may be open of it */
+#define LOG_RULED_OUT                                                                    \
+  -18.420680743952367  /* log 1e-8: of a probability, with what may be open of it */
 #define FEW_CLASSES 12 /* the covariances of all pairs are made at once */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
@@ -31,16 +32,42 @@ typedef struct {
   double *out;      /* [step] of a row */
   size_t *active;   /* [k] classes that are not ruled out ... */
   size_t *heavy;    /* [k] ... and the heavy ones by their place among them */
+  double *cov;      /* [step x k] of the effects of a row, if classes are few */
   double *t, *side; /* [step x x], [x x k] moves of the active and of the heavy classes */
   double *c;        /* [step x k] covariances with the heavy classes */
   double *fa, *sa, *pa, *da, *diag, *cs; /* [step] of the active classes */
 } predictor;
 
-/* The covariance of the effects of any two classes, see [e x e], in the form that rows need. */
+/* see [e x e], the covariance of the effects, becomes that of their differences to those of the
+ * last class, which are 0 then: latent values count by their differences alone, and what
+ * classes have in common may be large. Returns the largest entry. */
+static double less_last(size_t k, size_t r, double *see) {
+  const size_t e = k * r;
+  double largest = 0.0;
+  for (size_t j = 0; j < e; j++) /* rows, then columns */
+    for (size_t a = 0; a + 1 < k; a++) {
+      double *to = see + e * j + r * a, *last = see + e * j + e - r;
+      for (size_t i = 0; i < r; i++)
+        to[i] -= last[i];
+    }
+  for (size_t j = 0; j < e - r; j++) {
+    double *to = see + e * j, *last = see + e * (e - r + j % r);
+    for (size_t i = 0; i < e - r; i++) {
+      to[i] -= last[i];
+      const double size = fabs(to[i]);
+      largest = size > largest ? size : largest;
+    }
+  }
+  return largest;
+}
+
+/* The covariance of the effects of any two classes, see [e x e], in the form that rows need:
+ * of few classes without the last. */
 static void set_forms(predictor *t, const double *see, const gpc_memory *memory) {
   gpc_joint_reader *row = &t->row;
   const size_t k = row->k, r = row->r, e = k * r, packed = triangle(r);
-  for (size_t a = 0; a < k; a++)
+  const size_t some = t->dense ? k - 1 : k;
+  for (size_t a = 0; a < some; a++)
     for (size_t b = 0; b <= a; b++)
       if (t->dense || a == b)
         gpc_joint_reader_form(row, t->dense ? pair_of(a, b) : a, see + r * a + e * r * b,
@@ -80,14 +107,18 @@ static gpc_status set_covariance(predictor *t, const gpc_memory *memory) {
     status = gpc_joint_table_make(fit, &directions, memory, &row->table);
   if (status != GPC_OK)
     return status;
-  gpc_joint_reader_get(memory, shared, t->dense ? triangle(k) : k, row);
   double *kept = gpc_get_doubles(memory, shared * e);
   for (size_t j = 0; j < e; j++)
     for (size_t p = 0; p < shared; p++)
-      kept[p + shared * j] = *gpc_joint_reader_shift(row, p, j / r, j % r) =
-          w[p + all * j];
+      kept[p + shared * j] = w[p + all * j];
   /* given these directions of the process */
   gpc_gemm_large(1, 0, e, e, shared, -1.0, kept, kept, 1.0, see);
+  const double largest = t->dense ? less_last(k, r, see) : INFINITY;
+  gpc_joint_reader_get(memory, shared, t->dense ? triangle(k - 1) : k,
+                       k > 2 ? 2.0 * largest : INFINITY, row);
+  for (size_t j = 0; j < e; j++)
+    for (size_t p = 0; p < shared; p++)
+      *gpc_joint_reader_shift(row, p, j / r, j % r) = kept[p + shared * j];
   set_forms(t, see, memory);
   return GPC_OK;
 }
@@ -103,7 +134,7 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   if (status != GPC_OK)
     return status;
   if (!spread) {
-    gpc_joint_reader_get(memory, 0, 0, &t->row);
+    gpc_joint_reader_get(memory, 0, 0, 0.0, &t->row);
     return GPC_OK;
   }
   const size_t x = t->row.table.x;
@@ -120,21 +151,36 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->heavy = t->active + k;
   t->side = gpc_get_doubles(memory, x * k);
   t->c = gpc_get_doubles(memory, step * k);
+  t->cov = gpc_get_doubles(memory, t->dense ? step * k : 0);
+  memset(t->cov, 0, (t->dense ? step * k : 0) * sizeof(double));
   if (k > 2)
     t->average = gpc_joint_softmax_get(k, memory);
   return GPC_OK;
+}
+
+/* The covariances of the effects of a row of few classes, cov: both triangles. Those of the
+ * last class are 0. */
+static void unpack_forms(predictor *t, const double *forms) {
+  const size_t step = t->row.step;
+  for (size_t a = 0; a + 1 < t->row.k; a++)
+    for (size_t b = 0; b <= a; b++)
+      t->cov[a + step * b] = t->cov[b + step * a] = *forms++;
+}
+
+/* The variance of a class's effects in a row. */
+static double own_variance(const predictor *t, const double *forms, size_t j) {
+  return t->dense ? t->cov[j + t->row.step * j] : forms[j];
 }
 
 /* The variances of the differences to class `top`, into diag [k]: without the covariance of
  * their effects where classes are many. forms: of the row. */
 GPC_FUSED static void spread_row(predictor *t, const double *forms, size_t top) {
   const size_t k = t->row.k, step = t->row.step;
-  const double *rho = t->row.rho;
-  const double own = rho[top] + forms[t->dense ? pair_of(top, top) : top];
+  const double *rho = t->row.rho, own = rho[top] + own_variance(t, forms, top);
   double *var = t->diag;
   for (size_t j = 0; j < k; j++)
-    var[j] = own + rho[j] +
-             (t->dense ? forms[pair_of(j, j)] - 2.0 * forms[pair_of(j, top)] : forms[j]);
+    var[j] = own + rho[j] + own_variance(t, forms, j) -
+             (t->dense ? 2.0 * t->cov[j + step * top] : 0.0);
   for (size_t p = 0; p < t->row.table.x; p++) {
     const double *tp = t->row.t + step * p, best = tp[top];
 #pragma omp simd
@@ -145,9 +191,9 @@ GPC_FUSED static void spread_row(predictor *t, const double *forms, size_t top) 
 }
 
 /* The classes of a row that matter: those that what is open of their distance to the most
- * likely one could bring above RULED_OUT. The others get that in s: much more than in the
- * softmax, where they may be the truth all the same. fa, sa [count] and da, the variances of
- * the distances. Returns how many. */
+ * likely one could bring above what is ruled out. The others get that in s: much more than in
+ * the softmax, where they may be the truth all the same. fa, sa [count] and da, the variances
+ * of the distances. Returns how many. */
 GPC_FUSED static size_t find_active(predictor *t, size_t top) {
   const size_t k = t->row.k, step = t->row.step;
   const double *f = t->row.f, *var = t->diag;
@@ -155,13 +201,16 @@ GPC_FUSED static size_t find_active(predictor *t, size_t top) {
   size_t count = 0;
 #pragma omp simd
   for (size_t j = 0; j < step; j++) {
-    /* not less than E min(1, exp(x)), x ~ N(-low, var) */
-    const double low = best - f[j];
-    most[j] = gpc_exp(low < var[j] ? -0.5 * low * low / var[j] : 0.5 * var[j] - low);
+    /* not less than log E min(1, exp(x)), x ~ N(-low, var): -low^2 / (2 var) for low < var,
+     * otherwise var / 2 - low */
+    const double low = best - f[j], above = low - var[j];
+    const double far = 0.5 * (above + fabs(above)), near = low - far;
+    const double by = var[j] > gpc_limit_small ? var[j] : gpc_limit_small;
+    most[j] = -far - 0.5 * near * near / by;
   }
   for (size_t j = 0; j < k; j++) {
-    if (j != top && !(most[j] > RULED_OUT)) {
-      s[j] = most[j];
+    if (j != top && !(most[j] > LOG_RULED_OUT)) {
+      s[j] = gpc_exp(most[j]);
       continue;
     }
     t->fa[count] = f[j];
@@ -174,12 +223,28 @@ GPC_FUSED static size_t find_active(predictor *t, size_t top) {
   return count;
 }
 
+/* Adds the covariances of the effects with class l to c [count], for the active classes.
+ * packed: packed(x x') of the row. */
+GPC_PART void add_effects(const predictor *t, const double *packed, size_t count,
+                          size_t l, double *c) {
+  const size_t *active = t->active, size = triangle(t->row.r);
+  const double *cov = t->cov + t->row.step * l;
+  if (t->dense && count == t->row.k)
+#pragma omp simd
+    for (size_t a = 0; a < count; a++)
+      c[a] += cov[a];
+  else
+    for (size_t a = 0; a < count; a++)
+      c[a] += t->dense ? cov[active[a]]
+                       : gpc_dot(size, packed, t->pairs + size * pair_of(active[a], l));
+}
+
 /* eq. (34) for the active classes and the heavy ones among them: c [step x heavy], diag
  * [count]. forms: of the row. */
 GPC_FUSED static void row_covariance(predictor *t, const double *forms,
                                      const double *packed, size_t count, size_t heavies) {
   const size_t x = t->row.table.x, step = t->row.step, *active = t->active;
-  const size_t from = gpc_joint_step(count), size = triangle(t->row.r);
+  const size_t from = gpc_joint_step(count);
   const double *moves = t->row.t;
   if (count < t->row.k) {
     for (size_t p = 0; p < x; p++) {
@@ -191,8 +256,7 @@ GPC_FUSED static void row_covariance(predictor *t, const double *forms,
     moves = t->t;
   }
   for (size_t a = 0; a < count; a++)
-    t->diag[a] = t->row.rho[active[a]] +
-                 forms[t->dense ? pair_of(active[a], active[a]) : active[a]];
+    t->diag[a] = t->row.rho[active[a]] + own_variance(t, forms, active[a]);
   for (size_t p = 0; p < x; p++) {
     const double *tp = moves + from * p;
     for (size_t h = 0; h < heavies; h++)
@@ -203,12 +267,9 @@ GPC_FUSED static void row_covariance(predictor *t, const double *forms,
   }
   gpc_small_product(from, heavies, x, moves, t->side, t->c);
   for (size_t h = 0; h < heavies; h++) {
-    const size_t b = t->heavy[h], l = active[b];
+    const size_t b = t->heavy[h];
     double *c = t->c + from * h;
-    for (size_t a = 0; a < count; a++) {
-      const size_t pair = pair_of(active[a], l);
-      c[a] += t->dense ? forms[pair] : gpc_dot(size, packed, t->pairs + size * pair);
-    }
+    add_effects(t, packed, count, active[b], c);
     c[b] = t->diag[b];
   }
 }
@@ -248,16 +309,18 @@ GPC_FUSED static double centre(predictor *t, size_t count, size_t heavies) {
 /* The average of row i of a block into out. */
 static void average_row(predictor *t, size_t i) {
   const double *forms = gpc_joint_reader_row(&t->row, i);
-  const double *packed = t->row.packed + triangle(t->row.r) * i;
+  const double *packed = t->dense ? NULL : t->row.packed + triangle(t->row.r) * i;
   const size_t k = t->row.k;
   double mass = 0.0, total = 0.0, mean = 0.0, *s = t->row.s, *f = t->row.f;
   size_t top = 0;
   for (size_t j = 1; j < k; j++)
     top = s[j] > s[top] ? j : top;
+  if (t->dense)
+    unpack_forms(t, forms);
   spread_row(t, forms, top);
   if (k == 2) {
-    t->out[0] = gpc_logistic_normal(f[0] - f[1], t->diag[1 - top]);
-    t->out[1] = gpc_logistic_normal(f[1] - f[0], t->diag[1 - top]);
+    t->out[1 - top] = gpc_logistic_normal(f[1 - top] - f[top], t->diag[1 - top]);
+    t->out[top] = 1.0 - t->out[1 - top]; /* at least 1/2 */
     return;
   }
   const size_t count = find_active(t, top);

@@ -17,8 +17,11 @@ typedef struct {
   gpc_joint_table table;
   gpc_row_matrix linear; /* x'e of every class, and the first `shared` directions of
                             U^-1 S_xe x: class after class, step numbers to each */
-  gpc_row_matrix square; /* by packed(x x'), lower triangle by rows: for the caller */
+  gpc_row_matrix
+      square; /* by packed(x x'), lower triangle by rows: for the caller; or ... */
+  gpc_single_matrix single;                   /* ... in single precision */
   double *x, *packed, *line, *forms, *scores; /* of the rows; forms: W of `square` */
+  float *packed_single, *x_single;            /* the second of a row */
   double *work;                               /* [2 k] */
   /* of a row: */
   double *f, *s, *rho; /* [step] means, their softmax (0 beyond k), residual variances */
@@ -26,10 +29,14 @@ typedef struct {
 } gpc_joint_reader;
 
 /* Room for rows, once there is a table (which says how many directions there are). shared:
- * directions that go with the effects; forms: rows of `square`. The caller fills `square`
- * and the part of `linear` by gpc_joint_reader_shift(). */
+ * directions that go with the effects; forms: rows of `square`; largest: not less than the
+ * entries of the forms if single precision serves for them, otherwise INFINITY. (Measured, not a
+ * bound: probabilities of seven classifier outputs and a simulated set, 3000 rows each,
+ * changed by less than 8e-7, together with gpc_exp2f_both() in gp_joint_points.c.) The caller
+ * fills the forms by gpc_joint_reader_form() and the part of `linear` by
+ * gpc_joint_reader_shift(). */
 void gpc_joint_reader_get(const gpc_memory *memory, size_t shared, size_t forms,
-                          gpc_joint_reader *reader);
+                          double largest, gpc_joint_reader *reader);
 
 /* Entry of U^-1 S_xe: direction p, class j, feature q. */
 static inline double *gpc_joint_reader_shift(const gpc_joint_reader *t, size_t p,
@@ -37,7 +44,7 @@ static inline double *gpc_joint_reader_shift(const gpc_joint_reader *t, size_t p
   return gpc_row_matrix_at(&t->linear, t->step * (p + 1) + j, q);
 }
 
-/* x'B x = sum over packed(x x') of row `form`; B [r x r] at b, `size` from column to column. */
+/* x'B x becomes row `form`; B [r x r] at b, `size` from column to column. */
 void gpc_joint_reader_form(const gpc_joint_reader *t, size_t form, const double *b,
                            size_t size);
 

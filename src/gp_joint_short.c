@@ -13,6 +13,7 @@
 #include "simd.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #define ROWS GPC_JOINT_READER_ROWS
@@ -38,7 +39,7 @@ static gpc_status set_covariance(predictor *t, const gpc_memory *memory) {
   const size_t k = row->data->k, r = fit->features.r, e = k * r;
   const size_t x = fit->process.basis.m + fit->slopes;
   double *root = gpc_get_doubles(memory, x * x), *w = gpc_get_doubles(memory, x * e);
-  double *block = gpc_get_doubles(memory, r * r);
+  double *block = gpc_get_doubles(memory, r * r), largest = 0.0;
   size_t shared = 0;
   memcpy(root, fit->cov, x * x * sizeof(double));
   memcpy(w, fit->cross, x * e * sizeof(double));
@@ -48,7 +49,9 @@ static gpc_status set_covariance(predictor *t, const gpc_memory *memory) {
     status = gpc_joint_table_make(fit, &directions, memory, &row->table);
   if (status != GPC_OK)
     return status;
-  gpc_joint_reader_get(memory, shared, k, row);
+  for (size_t i = 0; i < r * (r + 1) / 2 * k; i++)
+    largest = fmax(largest, fabs(fit->own[i] - fit->common[i % (r * (r + 1) / 2)]));
+  gpc_joint_reader_get(memory, shared, k, 2.0 * largest, row);
   for (size_t l = 0; l < k; l++) {
     for (size_t i = 0; i < r; i++)
       for (size_t p = 0; p < shared; p++)

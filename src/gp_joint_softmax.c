@@ -112,10 +112,13 @@ GPC_PART int set_means(const gpc_joint_row *row, double *own, double *m, double 
     /* a light class has a part in its own denominator; of a wide one the mean of that part
      * is huge and rare, and says nothing of the reciprocal's */
     const double half = gpc_exp(0.5 * row->d[j]), part = row->s[j] * half;
-    const int wide = row->d[j] > WIDE_CLASS;
+    /* choices by factors: a loop with branches does not vectorise */
+    const double wide = 0.5 + copysign(0.5, row->d[j] - WIDE_CLASS), huge = wide * part;
+    double more = part * half * half - part;
+    more = more < gpc_limit_large ? more : gpc_limit_large; /* 0 times it is 0 */
     v[j] = own[j] = part;
-    m[j] = wide ? 0.0 : part * half * half - part;
-    rare = wide && part > rare ? part : rare;
+    m[j] = (1.0 - wide) * more;
+    rare = huge > rare ? huge : rare;
   }
   if (rare > RARE)
     return 0;
@@ -178,6 +181,7 @@ GPC_PART void set_rare(const gpc_joint_row *row, const double *a, double mass,
                        double *work, double *out) {
   const size_t step = row->step, best = row->which[row->top];
   const double less = row->phi[best] - log(row->s[best]) + 0.5 * row->mean;
+  const double most_far = sqrt(sqrt(sqrt(gpc_limit_large))); /* its cube is a number */
   double *moved = work, *sd = work + step;
   for (size_t j = 0; j < step; j++) {
     moved[j] = 0.0;
@@ -191,17 +195,19 @@ GPC_PART void set_rare(const gpc_joint_row *row, const double *a, double mass,
   }
 #pragma omp simd
   for (size_t j = 0; j < step; j++) {
-    double z = moved[j] > 1e-300 ? moved[j] : 1e-300;
-    z = z < 1e300 ? z : 1e300;
+    double z = moved[j] > gpc_limit_small ? moved[j] : gpc_limit_small;
+    z = z < gpc_limit_large ? z : gpc_limit_large;
     double mu = row->phi[j] - less - gpc_log(z);
-    mu = mu < 0.0 ? mu : 0.0;
+    mu = mu < gpc_limit_zero ? mu : gpc_limit_zero;
     double x = -mu / sd[j];
-    x = x < 1e60 ? x : 1e60;
-    const double y = x - sd[j], far = y > 0.0 ? y : -y;
-    /* exp(mu + var / 2) = phi(x) / phi(y), by which Q(-y) is multiplied */
+    x = x < most_far ? x : most_far;
+    const double y = x - sd[j], behind = 0.5 + copysign(0.5, y);
+    /* exp(mu + var / 2) = phi(x) / phi(y), by which Q(-y) is multiplied: at most 1 if y > 0 */
     const double density = 0.39894228040143267794 * gpc_exp(-0.5 * x * x);
-    const double below = density / hazard(far), even = gpc_exp(mu + 0.5 * sd[j] * sd[j]);
-    out[j] = density / hazard(x) + (y > 0.0 ? even - below : below);
+    double power = mu + 0.5 * sd[j] * sd[j];
+    power = power < gpc_limit_zero ? power : gpc_limit_zero;
+    const double below = density / hazard(fabs(y)), even = gpc_exp_nonpos(power);
+    out[j] = density / hazard(x) + (behind * even + (1.0 - 2.0 * behind) * below);
   }
 }
 

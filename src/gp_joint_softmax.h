@@ -23,9 +23,9 @@
 #include "gpc.h"
 #include "memory.h"
 
-/* Rows lie in vectors whose length is a multiple of eight: those of k classes have so many
+/* Rows lie in vectors whose length is a multiple of four: those of k classes have so many
  * numbers, and those beyond k are 0. */
-static inline size_t gpc_joint_step(size_t k) { return (k + 7) / 8 * 8; }
+static inline size_t gpc_joint_step(size_t k) { return (k + 3) / 4 * 4; }
 
 typedef struct {
   gpc_joint_points points;

@@ -106,7 +106,7 @@ gpc_status gpc_joint_table_make(const gpc_joint_fitted *fit,
   double *z = gpc_get_doubles(memory, n), *a = gpc_get_doubles(memory, n * m);
   double *au = gpc_get_doubles(memory, n * all), *mean = gpc_get_doubles(memory, n);
   double *rho = gpc_get_doubles(memory, n), *top = gpc_get_doubles(memory, m * all);
-  table->slope = gpc_get_doubles(memory, all + 2);
+  table->slope = gpc_get_doubles(memory, all + 5);
   for (size_t i = 0; i < n; i++)
     z[i] = table->low + (double)i / table->inv_step;
   gpc_basis_eval(basis, n, z, a, rho);
@@ -121,8 +121,9 @@ gpc_status gpc_joint_table_make(const gpc_joint_fitted *fit,
       z[i] = gpc_joint_held_slope(&fit->features, z[i]);
     status = turn(directions, n, all, z, au, rho, memory, table);
   }
-  const size_t x = table->x, columns = table->columns = x + 2;
-  table->slope[x] = table->slope[x + 1] = 0.0;
+  const size_t x = table->x, columns = table->columns = (x + 5) / 4 * 4;
+  for (size_t p = x; p < columns; p++)
+    table->slope[p] = 0.0;
   table->node = gpc_get_doubles(memory, n * columns);
   table->row = gpc_get_doubles(memory, columns);
   for (size_t i = 0; i < n; i++) {
@@ -131,6 +132,8 @@ gpc_status gpc_joint_table_make(const gpc_joint_fitted *fit,
       to[p] = au[i + n * p];
     to[x] = mean[i];
     to[x + 1] = rho[i];
+    for (size_t p = x + 2; p < columns; p++)
+      to[p] = 0.0;
   }
   return status;
 }
@@ -174,7 +177,7 @@ GPC_FUSED void gpc_joint_table_row(const gpc_joint_table *table,
     if (table->sloped) {
       const double held = gpc_joint_held_slope(features, z[j]);
 #pragma omp simd
-      for (size_t p = 0; p < c; p++) /* the slope has no part in the last two */
+      for (size_t p = 0; p < c; p++) /* the slope has no part behind x */
         row[p] = w0 * a[p] + w1 * a[p + c] + w2 * a[p + 2 * c] + w3 * a[p + 3 * c] +
                  held * table->slope[p];
     } else {

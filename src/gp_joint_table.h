@@ -11,7 +11,7 @@
 #include "gp_joint_predict.h"
 
 typedef struct {
-  size_t x, columns; /* directions that are kept; columns = x + 2 */
+  size_t x, columns; /* directions that are kept; columns: x + 2, rounded up */
   size_t nodes;
   double low, inv_step;
   double *node;  /* [nodes][columns] U'a [x], a'm and rho, S_xx = U U' */

@@ -1,6 +1,7 @@
 /* gp_merge.c: see gp_merge.h. Agglomeration by nearest neighbours, which every row of the working set knows. Rows come
  * in by portions, so that the cost grows with n and not with its square. */
 #include "gp_merge.h"
+#include "simd.h"
 #include "softmax.h"
 
 #include <math.h>
@@ -21,37 +22,47 @@ typedef struct {
 } merging;
 
 /* eq. (O6) */
-static double pair_loss(const merging *m, size_t a, size_t b) {
-  const double *f = m->f + m->k * a, *h = m->f + m->k * b;
-  const double *p = m->p + m->k * a, *q = m->p + m->k * b;
+GPC_PART double pair_loss(const merging *m, size_t k, size_t a, size_t b) {
+  const double *f = m->f + k * a, *h = m->f + k * b;
+  const double *p = m->p + k * a, *q = m->p + k * b;
   double sum = 0.0, square = 0.0;
-  for (size_t j = 0; j < m->k; j++) {
+  for (size_t j = 0; j < k; j++) {
     const double d = f[j] - h[j], s = 0.5 * (p[j] + q[j]) * d;
     sum += s;
     square += s * d;
   }
-  const double u = m->weight[a], v = m->weight[b];
-  return u * v / (u + v) * fmax(square - sum * sum, 0.0);
+  const double u = m->weight[a], v = m->weight[b], less = square - sum * sum;
+  return u * v / (u + v) * (less > 0.0 ? less : 0.0);
 }
 
-/* The nearest row of a; with `tell` also for those that a is the nearest of. */
-static void find_near(merging *m, size_t a, int tell) {
-  m->near[a] = -1;
-  m->loss[a] = INFINITY;
+/* The nearest row of a among k classes; with `tell` also for those that a is the nearest of. */
+GPC_PART void find_among(merging *m, size_t k, size_t a, int tell) {
+  const int cell = m->cell[a];
+  double least = INFINITY;
+  int near = -1;
   for (size_t i = 0; i < m->count; i++) {
     const size_t b = (size_t)m->set[i];
-    if (b == a || m->cell[b] != m->cell[a])
+    if (b == a || m->cell[b] != cell)
       continue;
-    const double loss = pair_loss(m, a, b);
-    if (loss < m->loss[a]) {
-      m->loss[a] = loss;
-      m->near[a] = (int)b;
+    const double loss = pair_loss(m, k, a, b);
+    if (loss < least) {
+      least = loss;
+      near = (int)b;
     }
     if (tell && loss < m->loss[b]) {
       m->loss[b] = loss;
       m->near[b] = (int)a;
     }
   }
+  m->loss[a] = least;
+  m->near[a] = near;
+}
+
+static void find_near(merging *m, size_t a, int tell) {
+  if (m->k == 2) /* compiled for two, without a loop over the classes */
+    find_among(m, 2, a, tell);
+  else
+    find_among(m, m->k, a, tell);
 }
 
 static void enter(merging *m, size_t a) {

@@ -36,8 +36,10 @@ void gpc_gp_predict_two(const gpc_gp_data *data, const gpc_gp_fitted *fit,
         mean += d[i + rows * q] * fit->q_mean[q];
         var += d[i + rows * q] * sd[i + rows * q];
       }
-      p[first + i] = fmax(gpc_logistic_normal(-mean, var), DBL_MIN); /* eq. (25) */
-      p[first + i + n] = fmax(gpc_logistic_normal(mean, var), DBL_MIN);
+      const size_t low =
+          mean > 0.0 ? first + i : first + i + n; /* the less likely class */
+      p[low] = fmax(gpc_logistic_normal(-fabs(mean), var), DBL_MIN); /* eq. (25) */
+      p[2 * (first + i) + n - low] = 1.0 - p[low];
     }
   }
 }

@@ -7,6 +7,7 @@ const double gpc_exp_highest = 710.0;
 const float gpc_exp2f_lowest = -126.0f, gpc_exp2f_highest = 120.0f;
 const double gpc_exp_flush = -0x1.628b76e3a7b61p+9; /* -1023 log 2 */
 const double gpc_exp_normal = 709.0;
+const double gpc_limit_zero = 0.0, gpc_limit_small = 1e-300, gpc_limit_large = 1e300;
 
 size_t gpc_block_rows(size_t k) {
   size_t rows = 65536 / (k ? k : 1);

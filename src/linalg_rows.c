@@ -71,17 +71,46 @@ GPC_FUSED static void tile_of_four(size_t m, const double *w, size_t along,
 #endif
 }
 
-/* y [. x rows] := W x for W with eights of results `panel` apart and terms `along`. */
+/* The first four results alone. */
+GPC_FUSED static void half_of_four(size_t m, const double *w, size_t along,
+                                   const double **x, double **y) {
+#ifdef GPC_FOURS
+  const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+  gpc_four s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+  for (size_t p = 0; p < m; p++, w += along) {
+    const gpc_four s = *(const gpc_four *)w;
+    s0 += s * x0[p], s1 += s * x1[p], s2 += s * x2[p], s3 += s * x3[p];
+  }
+  *(gpc_four *)y[0] = s0, *(gpc_four *)y[1] = s1;
+  *(gpc_four *)y[2] = s2, *(gpc_four *)y[3] = s3;
+#else
+  for (size_t i = 0; i < FEW; i++)
+    for (size_t q = 0; q < SIDE / 2; q++) {
+      double sum = 0.0;
+      for (size_t p = 0; p < m; p++)
+        sum += w[q + along * p] * x[i][p];
+      y[i][q] = sum;
+    }
+#endif
+}
+
+/* y [. x rows] := W x for W with eights of results `panel` apart and terms `along`; half of
+ * the last eight where there are no more. */
 static void multiply(size_t results, size_t m, const double *w, size_t panel,
                      size_t along, size_t rows, const double *x, size_t step, double *y) {
-  const int wide = gpc_tiles_width() == SIDE;
-  const size_t side = wide ? SIDE : FEW;
+  const int eights = gpc_tiles_width() == SIDE;
   const double *from[SIDE];
   double *to[SIDE], none[SIDE];
-  for (size_t q = 0; q < results; q += SIDE, w += panel)
+  for (size_t q = 0; q < results; q += SIDE, w += panel) {
+    const int half = step - q < SIDE, wide = eights && !half;
+    const size_t side = wide ? SIDE : FEW;
     for (size_t i = 0; i < rows; i += side) {
       const size_t some = rows - i < side ? rows - i : side;
       place_rows(side, some, m, step, x + m * i, y + q + step * i, none, from, to);
+      if (half) {
+        half_of_four(m, w, along, from, to);
+        continue;
+      }
 #if GPC_HAS_TILES
       if (wide) {
         tile_of_eight(m, w, along, from, to);
@@ -90,6 +119,7 @@ static void multiply(size_t results, size_t m, const double *w, size_t panel,
 #endif
       tile_of_four(m, w, along, from, to);
     }
+  }
 }
 
 void gpc_row_products(const gpc_row_matrix *w, size_t rows, const double *x, double *y) {

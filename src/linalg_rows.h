@@ -31,7 +31,37 @@ static inline size_t gpc_row_matrix_step(const gpc_row_matrix *w) {
 /* y [step x rows] := W x, x [terms x rows]. */
 void gpc_row_products(const gpc_row_matrix *w, size_t rows, const double *x, double *y);
 
-/* c [n x k] := a b, a [n x m], b [m x k], n a multiple of eight: the same for small matrices
+/* The same in single precision, for sixteen results at a time, with sums of at most
+ * GPC_SINGLE_TERMS products: a result is off by less than (GPC_SINGLE_TERMS + 4) 2^-24 times the
+ * sum of the sizes of its terms. */
+#define GPC_SINGLE_SIDE 16
+#define GPC_SINGLE_TERMS 64
+
+typedef struct {
+  size_t results, terms;
+  float *panel; /* [results / 16, rounded up][terms][16] */
+} gpc_single_matrix;
+
+/* Zeros. */
+gpc_single_matrix gpc_single_matrix_get(const gpc_memory *memory, size_t results,
+                                        size_t terms);
+
+static inline float *gpc_single_matrix_at(const gpc_single_matrix *w, size_t result,
+                                          size_t term) {
+  return w->panel + result / GPC_SINGLE_SIDE * GPC_SINGLE_SIDE * w->terms +
+         GPC_SINGLE_SIDE * term + result % GPC_SINGLE_SIDE;
+}
+
+/* How far apart the results of two rows lie. */
+static inline size_t gpc_single_matrix_step(const gpc_single_matrix *w) {
+  return (w->results + GPC_SINGLE_SIDE - 1) / GPC_SINGLE_SIDE * GPC_SINGLE_SIDE;
+}
+
+/* y [step x rows] := W x, x [terms x rows]. */
+void gpc_single_products(const gpc_single_matrix *w, size_t rows, const float *x,
+                         double *y);
+
+/* c [n x k] := a b, a [n x m], b [m x k], n a multiple of four: the same for small matrices
  * that are made for a row. */
 void gpc_small_product(size_t n, size_t k, size_t m, const double *a, const double *b,
                        double *c);

@@ -5,7 +5,9 @@
 #include "gp_offsets.h"
 #include "scan.h"
 #include "select.h"
+#include "simd.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +21,13 @@ static gpc_features features_of(SEXP effects, size_t k) {
   return gpc_features_make(k, wanted, scale[0], scale[1], scale[2], scale[3]);
 }
 
+/* A number of single precision from its bits. */
+static double from_bits(int bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return (double)value;
+}
+
 /* A part of the covariance as doubles. */
 static const double *numbers(SEXP list, const char *name, R_xlen_t n) {
   SEXP x = r_element(list, name);
@@ -26,12 +35,27 @@ static const double *numbers(SEXP list, const char *name, R_xlen_t n) {
     return r_doubles(x, name, n);
   const int *bits = r_integers(x, name, n);
   double *out = r_work((size_t)n);
-  for (R_xlen_t i = 0; i < n; i++) {
-    float value;
-    memcpy(&value, bits + i, sizeof value);
-    out[i] = (double)value;
-  }
+  for (R_xlen_t i = 0; i < n; i++)
+    out[i] = from_bits(bits[i]);
   return out;
+}
+
+/* The bits of the largest size among n numbers. Sizes are in the order of their bits, with
+ * infinity and then what is no number behind all others. */
+GPC_WIDE static int largest_bits(R_xlen_t n, const int *bits) {
+  int most = 0;
+#pragma omp simd reduction(max : most)
+  for (R_xlen_t i = 0; i < n; i++) {
+    const int size = bits[i] & INT_MAX;
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
+/* The largest size of numbers given by their bits of single precision; NaN if any is. */
+SEXP r_single_size(SEXP x) {
+  const int *bits = r_integers(x, "x", -1);
+  return Rf_ScalarReal(from_bits(largest_bits(XLENGTH(x), bits)));
 }
 
 gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {

@@ -60,7 +60,20 @@ static void check_single(void) {
   }
   CHECK(off < 4e-6);
   CHECK(gpc_exp2f(0.0f) == 1.0f);
+  off = 0.0;
+  for (float x = -119.7f; x < 120.0f; x += 0.0371f) {
+    float up, down;
+    gpc_exp2f_both(x, &up, &down);
+    off = fmax(off, fabs((double)up / exp2((double)x) - 1.0));
+    off = fmax(off, fabs((double)down / exp2(-(double)x) - 1.0));
+  }
+  CHECK(off < 4e-6);
   CHECK(gpc_exp2f(-INFINITY) == gpc_exp2f(-126.0f) && gpc_exp2f(-126.0f) > 0.0f);
+  for (int sign = -1; sign <= 1; sign += 2) {
+    float up, down;
+    gpc_exp2f_both((float)sign * INFINITY, &up, &down);
+    CHECK((sign > 0 ? up : down) == 0x1p120f && (sign > 0 ? down : up) == 0x1p-120f);
+  }
   CHECK(gpc_exp2f(INFINITY) == gpc_exp2f(120.0f) && isfinite(gpc_exp2f(120.0f)));
 }
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define K 4
-#define STEP 8 /* gpc_joint_step(K) */
+#define STEP 4 /* gpc_joint_step(K) */
 
 /* E softmax(phi + B x), x standard normal in two dimensions, by the trapezoid rule. */
 static void quadrature(const double *phi, double b[K][2], double *p) {
@@ -141,7 +141,7 @@ static void test_small(void) {
  * many classes (an early version gave one of these classes all of the probability, and log
  * losses were .02 higher), against averages over many points of another kind. */
 #define MANY 10
-#define MANY_STEP 16
+#define MANY_STEP 12
 #define DRAWS 5000
 
 static double uniform(uint64_t *state) {

@@ -35,6 +35,37 @@ static void test_rows(size_t results) {
   cmemory_end();
 }
 
+/* Within the bound of linalg_rows.h, by as many terms as take three sums. */
+static void test_singles(size_t results, size_t terms) {
+  const gpc_single_matrix w = gpc_single_matrix_get(&cmemory, results, terms);
+  const size_t step = gpc_single_matrix_step(&w);
+  float *x = gpc_get_floats(&cmemory, terms * ROWS);
+  double *y = gpc_get_doubles(&cmemory, step * ROWS);
+  double *alone = gpc_get_doubles(&cmemory, step);
+  for (size_t i = 0; i < terms * ROWS; i++)
+    x[i] = (float)number(i);
+  for (size_t q = 0; q < results; q++)
+    for (size_t p = 0; p < terms; p++)
+      *gpc_single_matrix_at(&w, q, p) = (float)number(1000 + q + results * p);
+  gpc_single_products(&w, ROWS, x, y);
+  for (size_t i = 0; i < ROWS; i++) {
+    double off = 0.0;
+    gpc_single_products(&w, 1, x + terms * i, alone);
+    for (size_t q = 0; q < step; q++) {
+      double sum = 0.0, size = 1e-300;
+      for (size_t p = 0; p < terms && q < results; p++) {
+        const double term = number(1000 + q + results * p) * number(p + terms * i);
+        sum += term;
+        size += fabs(term);
+      }
+      off = fmax(off, fabs(sum - y[q + step * i]) / size);
+    }
+    CHECK(off < (GPC_SINGLE_TERMS + 4) * 0x1p-24);
+    CHECK(memcmp(alone, y + step * i, step * sizeof(double)) == 0);
+  }
+  cmemory_end();
+}
+
 static void test_small(size_t n, size_t k, size_t m) {
   double *a = gpc_get_doubles(&cmemory, n * m), *b = gpc_get_doubles(&cmemory, m * k);
   double *c = gpc_get_doubles(&cmemory, n * k), off = 0.0;
@@ -58,8 +89,13 @@ int main(void) {
   test_rows(5);
   test_rows(8);
   test_rows(17);
+  test_singles(5, 23);
+  test_singles(16, 64);
+  test_singles(45, 150);
   test_small(8, 1, 0); /* no terms: zeros */
+  test_small(4, 3, 5);
   test_small(8, 3, 5);
+  test_small(12, 10, 9);
   test_small(32, 11, 16);
   return CTEST_END();
 }

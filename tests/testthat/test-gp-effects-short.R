@@ -154,4 +154,11 @@ test_that("bits that are no numbers are found out", {
   broken <- single
   broken$effects$cross[1] <- 2139095040L # infinite
   expect_error(predict(broken, rbind(1:9 / 9)), class = "gpcalib_error_object")
+  broken$effects$cross[1] <- 2139095039L # 3e38, more than is ever kept
+  expect_error(predict(broken, rbind(1:9 / 9)), "out of range", class = "gpcalib_error_object")
+  broken <- single
+  broken$effects$own[1] <- NA # the bits of -0
+  expect_error(predict(broken, rbind(1:9 / 9)), "not positive definite", class = "gpcalib_error_object")
+  broken$effects$own[1] <- -1082130432L # -1
+  expect_error(predict(broken, rbind(1:9 / 9)), "not positive definite", class = "gpcalib_error_object")
 })

@@ -170,9 +170,12 @@ mark_labels <- function(means, reference, base_size) {
   means$label <- study_marks(means)
   rows <- means[nzchar(means$label) & !means$method %in% reference, ]
   if (!nrow(rows)) return(NULL)
-  # above the line of the grid, which would cross the words
-  ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.05, vjust = -0.25,
-    size = text_size(base_size, if (base_size < 8) 0.55 else 0.66), colour = "grey20", check_overlap = base_size < 8)
+  if (base_size < 8) { # above the line of the grid, which would cross the words
+    return(ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.05, vjust = -0.25,
+      size = text_size(base_size, 0.55), colour = "grey20", check_overlap = TRUE))
+  }
+  ggplot2::geom_label(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1, fill = "white", label.size = 0,
+    label.padding = unit(0.08, "lines"), size = text_size(base_size, 0.66), colour = "grey20")
 }
 
 #' A panel in which no difference can be drawn says why

@@ -173,7 +173,7 @@ test_that("pictures of a study say which fits failed", {
   study <- suppressWarnings(calib_study(rain_nyc$prob, rain_nyc$rain, list("platt", never = never), splits = 2, n_cal = 300,
     metrics = "brier_score"), classes = "gpcalib_warning")
   plot <- autoplot(study)
-  labels <- unlist(lapply(plot$layers, function(layer) if (inherits(layer$geom, "GeomText")) layer$data$label))
+  labels <- unlist(lapply(plot$layers, function(layer) if (inherits(layer$geom, c("GeomText", "GeomLabel"))) layer$data$label))
   expect_equal(labels, "failed 2/2")
 })
 

@@ -208,6 +208,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
   }
   if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
     cat("overconfidence: mean confidence when wrong\nunderconfidence: mean doubt (1 - confidence) when right\n")
+    if ("confidence_gap" %in% x$measure) cat("confidence_gap: |mean confidence - accuracy|, of the most likely class\n")
   }
   invisible(x)
 }

@@ -269,7 +269,7 @@ print_effects <- function(effects, classes, known) {
     said <- if (!nrow(mixed)) {
       "effects between classes: the matrix changes none by more than two standard deviations"
     } else {
-      paste0("effects between classes: where the scores give 90 % to one class, the matrix raises (+) or lowers (-) the latent value of another. ",
+      paste0("effects between classes: in a row where temperature scaling gives 90 % to one class, and the rest equally to the others, the matrix raises (+) or lowers (-) the latent value of another. ",
         if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two standard deviations:")
     }
     pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))

@@ -228,7 +228,7 @@ object_fields.calib_gp <- function(object) {
     floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
     outside = field("number", low = 0, high = 1, optional = TRUE),
     least = field("number", low = 0, high = 1, optional = TRUE),
-    range = field("number", 2L), increasing = field("flag"), monotone = field("flag"), changed = field("whole", low = 0),
+    range = field("number", 2L), event_range = field("number", 2L, optional = TRUE), increasing = field("flag"), monotone = field("flag"), changed = field("whole", low = 0),
     slope_sd = field("number", low = 0, optional = TRUE),
     slope_cross = field("number", size, optional = TRUE),
     class_effects = field("text", among = c("none", "offset", "matrix")),

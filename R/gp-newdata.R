@@ -86,10 +86,32 @@ gp_ruled_out <- function(object, data, at) {
   gp_scanned(object, data, at)
 }
 
+#' The raw score of the second of two classes: its probability, or its log-odds (finite, so that it can be kept). NULL for more classes
+#' @noRd
+event_score <- function(scores, input) {
+  if (ncol(scores) != 2) return(NULL)
+  if (input == "probs") return(scores[, 2])
+  pmin(pmax(scores[, 2] - scores[, 1], -1e300), 1e300)
+}
+
+range_of <- function(x) if (length(x)) range(x)
+
+#' The share of the scores that lie outside the range of the calibration scores. The map of two classes has seen each score with either sign, but
+#' that is not where the rows were.
+#' @noRd
+share_outside <- function(at, object, data) {
+  ends <- object[["event_range"]]
+  if (is.null(ends)) return(at$outside / length(at$z))
+  x <- event_score(data$scores, object$input)
+  slack <- 1e-9 * abs(ends)
+  mean(x < ends[1] - slack[1] | x > ends[2] + slack[2])
+}
+
 warn_outside <- function(at, object, data) {
-  if (at$outside <= 0.01 * length(at$z)) return()
+  outside <- share_outside(at, object, data)
+  if (outside <= 0.01) return()
   sure <- if (object$input == "probs") sum(data$scores == 0 | data$scores == 1) else 0
-  warn_gpcalib("extrapolation", paste0(format(100 * at$outside / length(at$z), digits = 2),
+  warn_gpcalib("extrapolation", paste0(format(100 * outside, digits = 2),
     " % of the scores in `newdata` lie outside the range of the calibration scores, where the map ",
     "returns to its prior mean. Intervals (type = \"interval\") are wide there.",
     if (sure) paste0(" ", sure, if (sure == 1) " probability is" else " probabilities are", " exactly 0 or 1: give more digits if they were rounded."),

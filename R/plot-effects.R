@@ -92,7 +92,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_x_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
-    labs(title = "Pairwise class effects", x = "Class to which the scores give 90 %", y = "Class whose latent value changes",
+    labs(title = "Pairwise class effects", x = "Class with 90 % after temperature scaling", y = "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
       caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named, attr(clear, "count"), max(12, length_shown)),
         " In every row and column the changes sum to zero.", base_size = base_size)) +

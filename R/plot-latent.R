@@ -72,7 +72,7 @@ plot_latent <- function(x, ..., compare = NULL, level = 0.95, range = NULL, hist
 #' @rdname plot_latent
 #' @param what For `autoplot()` of a fit of [calib_gp()]: `"map"`, the latent map that all classes share;
 #'   `"offsets"`, the offset of each class with its interval; `"matrix"`, for more than two classes, by how much the
-#'   latent value of each class changes in a row where the scores give another class a probability of 90 %.
+#'   latent value of each class changes in a row where temperature scaling gives one class a probability of 90 % and the others equal ones.
 #' @param type Another name of `what`.
 #' @export
 autoplot.calib_gp <- function(object, what = c("map", "offsets", "matrix"), ..., type = what) {

@@ -58,7 +58,7 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 
     rows <- rows[rows$class %in% shown, ]
     rows$class <- factor(as.character(rows$class), levels = shown)
   }
-  draw_map(rows, shown, length(first), say_bands(fits, names, rows, level), base_size,
+  draw_map(rows, shown, length(first), paste0(say_bands(fits, names, rows, level), say_event_range(fits)), base_size,
     if (!is.null(scores)) map_rug(fits[[1]], scores, if (is.null(shown)) first[2] else shown))
 }
 
@@ -98,6 +98,16 @@ add_wald_band <- function(map, fit, level) {
   map$conf.low <- unname(band[, 2, 2])
   map$conf.high <- unname(band[, 2, 3])
   map
+}
+
+#' Where the calibration scores of one fit end, if maps are drawn well beyond: a sentence, or NULL
+#' @noRd
+say_event_range <- function(fits) {
+  ends <- if (length(fits) == 1) fits[[1]][["event_range"]]
+  if (is.null(ends)) return(NULL)
+  if (fits[[1]]$input == "logits") ends <- stats::plogis(ends)
+  if (ends[1] < 0.01 && ends[2] > 0.99) return(NULL)
+  paste0(" The calibration scores lie between ", format(ends[1], digits = 2), " and ", format(ends[2], digits = 2), "; what is beyond is extrapolated.")
 }
 
 #' What the bands are and, beside other maps, whose

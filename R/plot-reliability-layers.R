@@ -325,6 +325,20 @@ say_limited <- function(tables) {
   paste0("; limited slope: the same with odds beyond ", most, " to 1 set to ", most, " to 1")
 }
 
+least_bins <- 4L
+
+#' Are scores so close together that hardly any bin is filled?
+#' @noRd
+few_bins <- function(tables) {
+  any(vapply(tables, function(table) {
+    class <- if (is.null(table[["class"]])) rep("", nrow(table)) else as.character(table[["class"]])
+    filled <- tapply(table$n > 0, class, sum)
+    rows <- tapply(table$n, class, sum)
+    all <- tapply(table$n, class, length)
+    any(filled < least_bins & rows >= 200 & all >= 10)
+  }, NA))
+}
+
 diagram_caption <- function(tables, plan, base_size) {
   level <- attr(tables[[1]], "conf_level")
   percent <- if (!is.null(level)) say_level(level)
@@ -365,7 +379,8 @@ diagram_caption <- function(tables, plan, base_size) {
   } else {
     paste0("Boxes: difference between mean probability and observed frequency, faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
-      if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".")
+      if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
+      if (few_bins(tables)) " The scores fill few of the bins, which hides how they differ within these: see method = \"smooth\".")
   }
   words <- if (plan$type == "confidence" && plan$method == "bins" && !is_crowded(plan, base_size)) {
     paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (positive: overconfident).")

@@ -167,6 +167,7 @@ update_fit.calib_gp <- function(object, data, forget) {
   for (name in c("effects", "offsets", "stream", "averaged")) object[name] <- list(fit[[name]])
   if (!is.null(before) && !is.null(fit$stream$rows)) object$stream$before <- before
   if (!given || !is.null(fit$floor)) object["floor"] <- list(fit$floor)
+  if (!is.null(object[["event_range"]])) object$event_range <- range(object$event_range, event_score(batch$scores, object$input))
   if (!is.null(object$least)) object$least <- min(object$least, least_probability(data))
   object$slope_sd <- gp_slope_sd(fit$slope_var, fit$hyper)
   object$changed <- fit$changed + if (is.null(before)) 0L else before$changed

@@ -396,3 +396,13 @@ test_that("the numbers stand where nothing is behind them", {
   sizes <- Filter(function(layer) "size" %in% names(layer) && "shape" %in% names(layer), points)[[1]]$size
   expect_gte(min(sizes) / max(sizes), 0.35)
 })
+
+test_that("scores that fill few bins are said to", {
+  set.seed(4)
+  p <- runif(1000, 0.08, 0.16)
+  said <- function(...) gsub("\n", " ", plot_reliability(...)$labels$caption)
+  expect_match(said(p, rbinom(1000, 1, p)), "The scores fill few of the bins, which hides how they differ within these: see method = \"smooth\".", fixed = TRUE)
+  q <- runif(1000)
+  expect_no_match(said(q, rbinom(1000, 1, q)), "fill few")
+  expect_no_match(said(p, rbinom(1000, 1, p), bins = 5), "fill few")
+})

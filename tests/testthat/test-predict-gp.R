@@ -458,3 +458,24 @@ test_that("limits of a few rows hardly depend on the draw, and n_draws is the us
   set.seed(3)
   expect_identical(predict(fit, many, type = "interval", n_draws = 1000), all)
 })
+
+test_that("two classes: scores are outside where no row was, whatever the map has seen", {
+  set.seed(3)
+  p <- runif(400, 0.2, 0.95)
+  y <- rbinom(400, 1, p)
+  fit <- calib_gp(p, y)
+  expect_equal(fit$event_range, range(p))
+  # of 0.1 the map has seen the other class's score: that of 0.9
+  expect_warning(predict(fit, c(0.1, 0.15, 0.5, 0.6)), "^50 % of the scores", class = "gpcalib_warning_extrapolation")
+  expect_silent(predict(fit, p))
+  logits <- calib_gp(cbind(0, qlogis(p)), y + 1)
+  expect_warning(predict(logits, cbind(0, qlogis(c(0.1, 0.5)))), "^50 % of the scores", class = "gpcalib_warning_extrapolation")
+  expect_silent(predict(logits, cbind(0, qlogis(p))))
+  expect_match(gsub("\n", " ", plot_map(fit)$labels$caption), "The calibration scores lie between 0.21 and 0.95; what is beyond is extrapolated.", fixed = TRUE)
+  more <- suppressWarnings(update(fit, c(0.05, 0.5), c(0, 1)))
+  expect_equal(more$event_range, c(0.05, max(p)))
+  expect_silent(predict(more, c(0.1, 0.15, 0.5, 0.6)))
+  old <- fit
+  old["event_range"] <- list(NULL)
+  expect_silent(predict(old, c(0.1, 0.15, 0.5, 0.6)))
+})

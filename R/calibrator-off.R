@@ -138,6 +138,7 @@ means_table <- function(object) {
   means <- object[["row_means"]]
   if (is.null(means) || length(means) %% 4 != 0) return(NULL)
   means <- matrix(means, ncol = 4, byrow = TRUE)
+  if (!all(means[, 1] %in% seq_along(object$classes))) return(NULL)
   data.frame(class = object$classes[means[, 1]], before = means[, 2], observed = means[, 3], after = means[, 4])
 }
 

@@ -115,7 +115,7 @@ static double tolerance(const gpc_effects_fitting *f, const gpc_effects_result *
 /* What the step without averages would promise: S goes the share of its way, on which gains
  * grow less and less. */
 static double whole_promise(const gpc_effects_fitting *f, double promise) {
-  return averages(f) ? promise / (f->share * (2.0 - f->share)) : promise;
+  return averages(f) ? fabs(promise) / (f->share * (2.0 - f->share)) : promise;
 }
 
 /* The step is taken. */

@@ -11,6 +11,7 @@
 
 #define SINGULAR 1e-6f /* a pivot below this share of its diagonal is none */
 #define CHUNK 32       /* points moved at a time */
+#define FAR 100.0f     /* variances, see add_near() */
 #define LANES 16       /* columns of the factor have a multiple of so many numbers */
 
 static const size_t pairs_of[2] = {GPC_JOINT_FEW, GPC_JOINT_MANY};
@@ -118,26 +119,48 @@ GPC_PART void move_rows(const gpc_joint_points *self, int set, size_t j, size_t 
                to + (j + 1 < n ? 2 * pairs : pairs) + d);
 }
 
+/* Powers of two of phi +- the moves u[d], into u and v, added to the sums of the points. The first for variances
+ * below FAR: beyond, phi and a move may be out of the range of floats where their sum is not. */
+GPC_PART void add_near(size_t pairs, double phi, float *u, float *v, float *sum) {
+  const float middle = gpc_exp2f((float)(phi * GPC_EXP_LOG2E));
+#pragma omp simd
+  for (size_t d = 0; d < pairs; d++) {
+    float up, down;
+    gpc_exp2f_both(u[d], &up, &down);
+    sum[d] += u[d] = middle * up;
+    sum[pairs + d] += v[d] = middle * down;
+  }
+}
+
+GPC_PART void add_far(size_t pairs, double phi, float *u, float *v, float *sum) {
+  const float middle = (float)(phi * GPC_EXP_LOG2E);
+#pragma omp simd
+  for (size_t d = 0; d < pairs; d++) {
+    const float move = u[d];
+    sum[d] += u[d] = gpc_exp2f(middle + move);
+    sum[pairs + d] += v[d] = gpc_exp2f(middle - move);
+  }
+}
+
 /* The average of softmax(0, phi +- L x) over the points, L lower, by powers of two. */
 GPC_FUSED static void average(const gpc_joint_points *self, int set, size_t n,
                               const double *phi, double *out) {
   const size_t pairs = pairs_of[set];
   float sum[2 * GPC_JOINT_MANY];
+  int far = 0;
+  for (size_t j = 0; j < n; j++)
+    far |= !(self->cov[j + self->step * j] < FAR);
   factor(self, n);
   for (size_t d = 0; d < 2 * pairs; d++)
     sum[d] = 1.0f;
   for (size_t j = 0; j < n; j++) {
     float *u = self->moves + 2 * pairs * j, *v = u + pairs;
-    const float middle = gpc_exp2f((float)(phi[j] * GPC_EXP_LOG2E));
     if (j % 2 == 0)
       move_rows(self, set, j, n);
-#pragma omp simd
-    for (size_t d = 0; d < pairs; d++) {
-      float up, down;
-      gpc_exp2f_both(u[d], &up, &down);
-      sum[d] += u[d] = middle * up;
-      sum[pairs + d] += v[d] = middle * down;
-    }
+    if (far)
+      add_far(pairs, phi[j], u, v, sum);
+    else
+      add_near(pairs, phi[j], u, v, sum);
   }
 #pragma omp simd
   for (size_t d = 0; d < 2 * pairs; d++)

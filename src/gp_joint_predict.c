@@ -203,9 +203,10 @@ GPC_FUSED static size_t find_active(predictor *t, size_t top) {
   for (size_t j = 0; j < step; j++) {
     /* not less than log E min(1, exp(x)), x ~ N(-low, var): -low^2 / (2 var) for low < var,
      * otherwise var / 2 - low */
-    const double low = best - f[j], above = low - var[j];
+    const double by =
+        var[j] > gpc_limit_small ? var[j] : gpc_limit_small; /* it may round below 0 */
+    const double low = best - f[j], above = low - by;
     const double far = 0.5 * (above + fabs(above)), near = low - far;
-    const double by = var[j] > gpc_limit_small ? var[j] : gpc_limit_small;
     most[j] = -far - 0.5 * near * near / by;
   }
   for (size_t j = 0; j < k; j++) {

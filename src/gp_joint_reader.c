@@ -8,6 +8,8 @@
 
 #define ROWS GPC_JOINT_READER_ROWS
 #define MOST_SINGLE 1e30 /* numbers that products of single precision may have */
+#define MOST_FORM                                                                        \
+  1e6 /* forms whose differences, of order one, single precision still has */
 
 static size_t triangle(size_t n) { return n * (n + 1) / 2; }
 
@@ -27,7 +29,7 @@ void gpc_joint_reader_get(const gpc_memory *memory, size_t shared, size_t forms,
     for (size_t q = 0; q < r; q++)
       *gpc_row_matrix_at(&t->linear, j, q) = t->fit->effect[q + r * j];
   const double reach = gpc_features_reach(&t->fit->features), most = reach * reach;
-  const int single = forms && most < MOST_SINGLE && largest * most < MOST_SINGLE;
+  const int single = forms && most < MOST_SINGLE && largest * most < MOST_FORM;
   t->square = gpc_row_matrix_get(memory, single ? 0 : forms, triangle(r));
   t->single = gpc_single_matrix_get(memory, single ? forms : 0, triangle(r));
   t->x = gpc_get_doubles(memory, ROWS * r);

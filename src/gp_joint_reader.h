@@ -32,7 +32,9 @@ typedef struct {
  * directions that go with the effects; forms: rows of `square`; largest: not less than the
  * entries of the forms if single precision serves for them, otherwise INFINITY. (Measured, not a
  * bound: probabilities of seven classifier outputs and a simulated set, 3000 rows each,
- * changed by less than 8e-7, together with gpc_exp2f_both() in gp_joint_points.c.) The caller
+ * changed by less than 8e-7, together with gpc_exp2f_both() in gp_joint_points.c; where two
+ * classes are nearly as likely their order may change, and with it what is integrated how, by
+ * up to 2e-3 in one of 72 odd problems of 3000 rows each.) The caller
  * fills the forms by gpc_joint_reader_form() and the part of `linear` by
  * gpc_joint_reader_shift(). */
 void gpc_joint_reader_get(const gpc_memory *memory, size_t shared, size_t forms,

@@ -36,7 +36,7 @@
 /* Not less than E min(1, exp(x)), x ~ N(log s, d), the part that a class can have; for d <=
  * MOST_OPEN s exp(d / 2) is seldom much more, and needs no logarithm. */
 static double open_chance(double s, double d) {
-  const double low = -log(s);
+  const double low = -log(s > 1e-300 ? s : 1e-300); /* 0 may be what was left of less */
   return gpc_exp(low < d ? -0.5 * low * low / d : 0.5 * d - low);
 }
 
@@ -78,7 +78,8 @@ GPC_FUSED int gpc_joint_softmax_narrow(size_t step, const double *s, const doubl
     return 0;
   for (size_t j = 0; j < step && widest > STEEP; j++)
     /* terms that are nothing beside one are all that a small probability has */
-    if (d[j] > STEEP && s[j] * gpc_exp(0.5 * (d[j] - mean)) > LIGHT_WIDE)
+    if (d[j] > STEEP &&
+        !(s[j] * gpc_exp(0.5 * (d[j] - mean)) <= LIGHT_WIDE)) /* or 0 * Inf */
       return 0;
 #pragma omp simd reduction(+ : sum)
   for (size_t j = 0; j < step; j++)

@@ -27,7 +27,7 @@ GPC_PART void sum_tile(size_t m, const float *w, const float **x, float sum[FEW]
     s0 += s * x0[p], s1 += s * x1[p], s2 += s * x2[p], s3 += s * x3[p];
     t0 += t * x0[p], t1 += t * x1[p], t2 += t * x2[p], t3 += t * x3[p];
   }
-  lane *to = (lane *)sum[0];
+  lane *to = (lane *)sum;
   to[0] = s0, to[1] = t0, to[2] = s1, to[3] = t1;
   to[4] = s2, to[5] = t2, to[6] = s3, to[7] = t3;
 #else

@@ -47,22 +47,23 @@ own_rows <- function(object, data) {
   new <- list(scores = scores, scan = scan_rows(scores, data$threads, c("max", "min", "sum")), rows = NULL,
     threads = data$threads)
   probs <- suppressWarnings(predict_probs(object, new), classes = "gpcalib_warning")
-  seen <- .Call(C_own_rows, probs, scores, new$scan$max, labels, w / sum(w), object$input == "logits")
+  logits <- object$input == "logits"
+  seen <- .Call(C_own_rows, probs, scores, new$scan$max, labels, w / sum(w), logits)
   loss <- stats::setNames(seen$loss, c("before", "after"))
   loss[!is.finite(loss)] <- NA
   right <- function(scan) sum(w[scan$arg == labels]) / sum(w)
-  raw <- if (object$input == "logits") exp(scores - new$scan$max) else scores
-  before <- drop(crossprod(raw, w / sum(w) / if (object$input == "logits") rowSums(raw) else new$scan$sum))
+  raw <- if (logits) exp(scores - new$scan$max) else scores
+  total <- if (logits) rowSums(raw) else new$scan$sum
+  before <- drop(crossprod(raw, w / sum(w) / total))
   list(off = class_off(seen, sum((w / sum(w))^2)), means = class_means(before, seen), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
-    confidence = if (object$method %in% c("gp", "temperature")) own_confidence(scores, new$scan, labels, w / sum(w), object$input))
+    confidence = if (object$method %in% c("gp", "temperature")) own_confidence((if (logits) 1 else new$scan$max) / total, new$scan$arg == labels, w / sum(w)))
 }
 
 #' The mean confidence of the raw scores and the standard error of its difference from their accuracy, in this order (without names: objects are to stay small)
-#' @param w shares of the rows, which sum to 1.
+#' @param conf of the rows; @param right are they? @param w shares of the rows, which sum to 1.
 #' @noRd
-own_confidence <- function(scores, scan, labels, w, input) {
-  conf <- if (input == "logits") 1 / rowSums(exp(scores - scan$max)) else scan$max / scan$sum
-  gap <- conf - (scan$arg == labels)
+own_confidence <- function(conf, right, w) {
+  gap <- conf - right
   c(sum(w * conf), sqrt(sum(w^2 * (gap - sum(w * gap))^2)))
 }
 

@@ -26,8 +26,7 @@ fit_gp <- function(data, mean, spec, floor) {
   rises <- function(fit, slack) gp_increasing(fit, mean, two_ends(scores, fit), slack)
   fit$rises <- if (asks_rising(spec) || fit$class_effects != "none") rises(fit, slack)
   if (asks_rising(spec) && !fit$rises) {
-    rows <- if (is.null(data$weights)) nrow(data$scores) else sum(data$weights)
-    fit <- rising_fit(fit, fit_with, spec, function(fit) rises(fit, slack), fall_limit(length(data$classes), rows))
+    fit <- rising_fit(fit, fit_with, spec, function(fit) rises(fit, slack), fall_limit(length(data$classes), sum(rep_weights(data))))
   }
   increasing <- if (fit$class_effects == "none") fit$increasing else if (slack == 0) fit$rises else rises(fit, 0)
   averaged <- gp_averaged_part(fit)

@@ -55,7 +55,7 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
   }
   table <- interval_table(values, truth, object$classes, if (!pair) classes)
   draw_interval(table, pair, object$classes, given, classes, level, base_size,
-    if (inherits(object, "calib_gp")) "posterior" else "confidence")
+    if (inherits(object, "calib_gp")) "posterior" else "confidence", !is.null(object[["averaged"]]))
 }
 
 #' Codes of the true classes, NA without labels
@@ -104,17 +104,17 @@ interval_axis <- function(table) {
 
 #' Points at the end of their intervals look like errors: why they are there, or NULL
 #' @noRd
-say_at_end <- function(table, kind) {
+say_at_end <- function(table) {
   away <- pmin(table$estimate - table$conf.low, table$conf.high - table$estimate)
   near <- away < 0.1 * (table$conf.high - table$conf.low)
-  if (kind == "posterior" && any(near, na.rm = TRUE)) {
+  if (any(near, na.rm = TRUE)) {
     " Points use the best hyperparameters alone, lines allow for others, so a point can lie at the end of its line."
   }
 }
 
 label_lines <- 28 # lines of the names of classes that a picture four inches high has room for
 
-draw_interval <- function(table, pair, classes, given, most, level, base_size, kind) {
+draw_interval <- function(table, pair, classes, given, most, level, base_size, kind, averaged) {
   pen <- base_size / 10
   panels <- nlevels(table$row)
   columns <- if (pair) 1 else ggplot2::wrap_dims(panels)[2]
@@ -156,7 +156,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, k
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
       caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " ", kind, " intervals of the probability.", say_at_end(table, kind), truth,
+        " ", kind, " intervals of the probability.", if (averaged) say_at_end(table), truth,
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +

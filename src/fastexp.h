@@ -89,28 +89,39 @@ static inline double gpc_exp_nonpos(double x) {
 /* The limits -126 and 120. */
 extern const float gpc_exp2f_lowest, gpc_exp2f_highest;
 
+/* x less the whole number next to it, which is *whole modulo 2^9 at least. */
+static inline float gpc_split(float x, uint32_t *whole) {
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+  float k = x + 0x1.8p23f; /* the low bits hold a whole number */
+  memcpy(whole, &k, sizeof k);
+  k -= 0x1.8p23f;
+#else
+  const float k = rintf(x);
+  *whole = (uint32_t)(int32_t)k;
+#endif
+  return x - k;
+}
+
+/* y 2^whole: added to the exponent. */
+static inline float gpc_times_power(float y, uint32_t whole) {
+  uint32_t bits;
+  memcpy(&bits, &y, sizeof bits);
+  bits += whole << 23;
+  memcpy(&y, &bits, sizeof y);
+  return y;
+}
+
 /* 2^x in single precision, to 4e-6 of it, for x from -126 to 120 (so that sums of them are
  * numbers), beyond which it stays as it is there. The whole part of x is added to the
  * exponent; the series ends with r^5, |r| <= 1/2. */
 static inline float gpc_exp2f(float x) {
   x = x < gpc_exp2f_lowest ? gpc_exp2f_lowest : x;
   x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
-  float k = x + 0x1.8p23f; /* the low bits hold a whole number */
-  uint32_t bits, whole;
-  memcpy(&whole, &k, sizeof whole);
-  k -= 0x1.8p23f;
-#else
-  const float k = rintf(x);
-  uint32_t bits, whole = (uint32_t)(int32_t)k;
-#endif
-  const float r = x - k, r2 = r * r;
-  float y = (1.0f + r * 0.69314718f) +
-            r2 * ((0.24022651f + r * 0.05550411f) + r2 * (0.00961813f + r * 0.00133336f));
-  memcpy(&bits, &y, sizeof bits);
-  bits += whole << 23;
-  memcpy(&y, &bits, sizeof y);
-  return y;
+  uint32_t whole;
+  const float r = gpc_split(x, &whole), r2 = r * r;
+  const float y = (1.0f + r * 0.69314718f) + r2 * ((0.24022651f + r * 0.05550411f) +
+                                                   r2 * (0.00961813f + r * 0.00133336f));
+  return gpc_times_power(y, whole);
 }
 
 /* 2^x and 2^-x by gpc_exp2f(), whose series is the sum of an even and an odd part, for |x| up to
@@ -118,26 +129,12 @@ static inline float gpc_exp2f(float x) {
 static inline void gpc_exp2f_both(float x, float *up, float *down) {
   x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
   x = x < -gpc_exp2f_highest ? -gpc_exp2f_highest : x;
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
-  float k = x + 0x1.8p23f; /* the low bits hold a whole number */
-  uint32_t bits, whole;
-  memcpy(&whole, &k, sizeof whole);
-  k -= 0x1.8p23f;
-#else
-  const float k = rintf(x);
-  uint32_t bits, whole = (uint32_t)(int32_t)k;
-#endif
-  const float r = x - k, r2 = r * r;
+  uint32_t whole;
+  const float r = gpc_split(x, &whole), r2 = r * r;
   const float even = 1.0f + r2 * (0.24022651f + r2 * 0.00961813f);
   const float odd = r * (0.69314718f + r2 * (0.05550411f + r2 * 0.00133336f));
-  float y = even + odd;
-  memcpy(&bits, &y, sizeof bits);
-  bits += whole << 23;
-  memcpy(up, &bits, sizeof bits);
-  y = even - odd;
-  memcpy(&bits, &y, sizeof bits);
-  bits -= whole << 23;
-  memcpy(down, &bits, sizeof bits);
+  *up = gpc_times_power(even + odd, whole);
+  *down = gpc_times_power(even - odd, 0u - whole);
 }
 
 /* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */

@@ -17,8 +17,7 @@ typedef struct {
   double s2_low, s2_high, l_low, l_high;
   double worthless; /* nats: with less than this promised at the start there are no
                        effects; -INFINITY: there are whatever they promise */
-  double
-      odds; /* of effects to none before the rows are seen, eq. (45a); 0: not doubted */
+  double odds;      /* of effects to none before the rows, eq. (45a); 0: not doubted */
   const gpc_joint_site *site; /* rows seen before, or NULL */
   int freeze;                 /* are these rows to be frozen, for later ones? */
   double tol;                 /* nats: stop when a step promises less ... */

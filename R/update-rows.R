@@ -83,33 +83,52 @@ gp_keep_rows <- function(data, fit, spec, given) {
 
 #' Rows merged to at most so many
 #'
-#' Only those with the same label and the same highest score are, so that accuracy stays, and with zeros at the same places, unless there are
-#' too many patterns of them. A later floor is chosen anew, and rows that had been raised to an earlier one would mislead: where
+#' Only those with the same highest score are, so that accuracy stays, and with zeros at the same places, unless there are
+#' too many patterns of them; of three or more classes also with the same label. A later floor is chosen anew, and rows that had been raised to an earlier one would mislead: where
 #' all scores lie below the floor that the fit has now their own mean is kept, which is below it as well, and a zero if all are zeros.
+#'
+#' Rows of two classes lie on a line, dense enough to be merged whatever their label: each label then has a row at the mean of all. With means of
+#' their own the labels would lie beside each other, at the distance of the merged rows, and a map that bends often could tell them apart (rain_nyc by months: a
+#' lengthscale of .16 instead of a line).
 #' @noRd
 merge_rows <- function(rows, data, fit, most) {
   z <- rows$z
   zero <- z == -Inf
-  if (!is.null(fit$floor)) z <- pmax(z, log(fit$floor) + if (data$input == "logits") log(rowSums(exp(z))) else 0)
-  latent <- merge_scale(z, data, fit)
-  cell <- zero_cells(rows$labels + length(data$classes) * (data$scan$arg - 1L), zero, most)
-  group <- .Call(C_merge_rows, t(latent), cell, rows$labels, rows$weights, as.integer(most))
-  first <- !duplicated(group)
-  sums <- rowsum(cbind(rows$weights * z, rows$weights, rows$counts), group)
-  classes <- seq_len(ncol(z))
-  weights <- unname(sums[, ncol(z) + 1])
-  merged <- tabulate(group, length(weights)) > 1
-  out <- rows$z[first, , drop = FALSE]
-  out[merged, ] <- sums[merged, classes] / weights[merged]
+  classes <- length(data$classes)
+  if (classes > 2) {
+    if (!is.null(fit$floor)) z <- pmax(z, log(fit$floor) + if (data$input == "logits") log(rowSums(exp(z))) else 0)
+    places <- as.integer(most)
+    cell <- zero_cells(rows$labels + classes * (data$scan$arg - 1L), zero, places)
+  } else { # as they are: below this fit's floor as well, for the next may be lower
+    places <- max(1L, as.integer(most) %/% 2L)
+    cell <- data$scan$arg + as.integer(2 * zero[, 1] + 4 * zero[, 2])
+  }
+  group <- .Call(C_merge_rows, t(merge_scale(z, data, fit)), cell, rows$labels, rows$weights, places)
+  place <- merged_places(rows, z, zero, group)
+  each <- if (classes > 2) group else match(group + max(group) * rows$labels, unique(group + max(group) * rows$labels))
+  first <- !duplicated(each)
+  sums <- rowsum(cbind(rows$weights, rows$counts), each)
+  list(z = place[group[first], , drop = FALSE], labels = rows$labels[first], weights = unname(sums[, 1]), counts = unname(sums[, 2]))
+}
+
+#' The scores of each group [groups x K]
+#' @param z the scores with the floor; @param group from 1, in the order of first rows.
+#' @noRd
+merged_places <- function(rows, z, zero, group) {
+  size <- tabulate(group)
+  merged <- size > 1
+  weights <- drop(rowsum(rows$weights, group))
+  out <- rows$z[!duplicated(group), , drop = FALSE]
+  out[merged, ] <- rowsum(rows$weights * z, group)[merged, ] / weights[merged]
   own <- rows$z
   if (any(own < z)) {
     below <- rowsum(1 - (own < z), group) == 0 & merged
     means <- rowsum(rows$weights * replace(own, zero, 0), group) / weights # of no use beside zeros
     some <- rowsum(0 + zero, group)
     out[below & some == 0] <- means[below & some == 0]
-    out[below & some == tabulate(group)] <- -Inf
+    out[below & some == size] <- -Inf
   }
-  list(z = unname(out), labels = rows$labels[first], weights = weights, counts = unname(sums[, ncol(z) + 2]))
+  unname(out)
 }
 
 cells_per_row <- 0.25 # more patterns of zeros than that would leave little to merge

@@ -295,10 +295,15 @@ test_that("rows of two classes are merged by their scores, not by a map that ben
     z <- stats::runif(600, -4, 4)
     list(z = cbind(-z / 2, z / 2), y = 1 + (stats::runif(600) < stats::plogis(3 * sin(2 * z))))
   })
-  fit <- rows_gp(d$z, d$y, "logits", control = gp_control(buffer = 60))
+  fit <- rows_gp(d$z, d$y, "logits", control = gp_control(buffer = 120))
   expect_false(fit$increasing)
   kept <- unpack_rows(fit$stream$rows, 2)
   score <- kept$z[, 2] - kept$z[, 1]
+  # both labels are at the same places, half as many as rows are kept
+  expect_lte(length(unique(score)), 60)
+  expect_true(all(table(score) <= 2))
+  both <- intersect(score[kept$labels == 1], score[kept$labels == 2])
+  expect_gt(length(both), 20)
   for (label in 1:2) { # the distribution of the scores stays
     all <- (d$z[, 2] - d$z[, 1])[d$y == label]
     own <- kept$labels == label
@@ -445,4 +450,17 @@ test_that("damaged rows are recognised", {
   broken <- fit
   broken$stream$rows <- NULL
   expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
+})
+
+test_that("months of rain, whose zeros have a floor, stay with the fit of all rows", {
+  # Labels merged apart could be told apart by a map that bends often, and scores merged below the floor had another one chosen
+  rain <- rain_nyc[order(rain_nyc$time), ]
+  month <- as.integer(format(rain$time, "%m"))
+  fit <- suppressWarnings(calib_gp(rain$prob[month <= 3], rain$rain[month <= 3]))
+  for (now in 4:8) fit <- more(fit, rain$prob[month == now], rain$rain[month == now])
+  whole <- suppressWarnings(calib_gp(rain$prob[month <= 8], rain$rain[month <= 8]))
+  expect_identical(fit$floor, whole$floor)
+  expect_identical(length(fit$inducing), length(whole$inducing))
+  loss <- function(fit) log_loss(suppressWarnings(predict(fit, rain$prob)), rain$rain)
+  expect_lt(loss(fit), loss(whole) + 0.002)
 })

@@ -70,7 +70,7 @@ smooth_fit <- function(p, hit, weights = NULL, clusters = NULL, counts = NULL) {
   w <- if (is.null(counts)) effective_weights(weights, length(p)) else counts
   odds <- curve_log_odds(p, sum(w), counts)
   cells <- smooth_rows(odds$x, hit, w)
-  values <- sort(unique(cells$x))
+  values <- sort(unique(odds$x[w > 0])) # of the rows: knots do not depend on the cells
   knots <- spline_knots(values)
   constant <- function(knots) {
     rate <- (sum(cells$h) + 0.5) / (sum(cells$w) + 1)
@@ -153,16 +153,10 @@ draw_normal <- function(cov, draws) {
 smooth_errors <- c("ici", "e50", "e90", "emax")
 
 #' Mean, median, 90 % quantile and maximum of |curve - forecast| over the rows
-#' @param gap matrix with a column per curve; @param w weight of its rows; @param inner rows that count for the maximum.
+#' @param curves matrix with a column per curve, of log-odds; @param x log-odds of its rows; @param w their weight; @param inner rows that count for the maximum.
 #' @noRd
-gap_summaries <- function(gap, w, inner = rep(TRUE, length(w))) {
-  share <- w / sum(w)
-  out <- apply(gap, 2, function(g) {
-    order <- order(g)
-    below <- cumsum(share[order])
-    at <- function(q) g[order[which(below >= q - 1e-12)[1]]]
-    c(sum(share * g), at(0.5), at(0.9), max(g[inner]))
-  })
+gap_summaries <- function(curves, x, w, inner = rep(TRUE, length(w))) {
+  out <- .Call(C_smooth_distances, curves, as.double(x), as.double(w), as.integer(inner))
   rownames(out) <- smooth_errors
   out
 }
@@ -184,26 +178,24 @@ inner_range <- function(cells) {
 #' @noRd
 smooth_summary <- function(fit, level = NULL, draws = 1000L) {
   cells <- fit$cells
-  p <- stats::plogis(cells$x)
   ends <- inner_range(cells)
-  inner <- function(x) x >= ends[1] & x <= ends[2]
-  estimate <- gap_summaries(matrix(abs(smooth_at(fit, cells$x)$value - p)), cells$w, inner(cells$x))
+  gaps <- function(curves) gap_summaries(as.matrix(curves), cells$x, cells$w, cells$x >= ends[1] & cells$x <= ends[2])
+  estimate <- gaps(smooth_at(fit, cells$x)$eta)
   out <- cbind(estimate = estimate[, 1], low = NA_real_, high = NA_real_)
   if (is.null(level)) return(out)
-  if (length(cells$x) > draw_cells) cells <- thin_cells(cells)
-  p <- stats::plogis(cells$x)
+  if (length(cells$x) > draw_cells) cells <- thin_cells(cells, ends)
   basis <- .Call(C_smooth_basis, fit$knots, as.double(cells$x))
   eta <- drop(basis %*% fit$beta)
   step <- basis %*% draw_normal(fit$cov, draws)
-  drawn <- gap_summaries(abs(stats::plogis(eta + step) - p), cells$w, inner(cells$x))
+  drawn <- gaps(eta + step)
   # Where there are no events, the normal distribution of the log-odds reaches up to curves that the rows rule out. Each counts by how much
   # less likely it is than that distribution takes it to be.
   share <- exp(-pmax(0, .Call(C_smooth_excess, eta, as.double(cells$w), step) / fit$deff))
   out[, 2:3] <- t(apply(drawn, 1, weighted_range, share = share, level = level))
   # Drawn curves are rougher than the fitted one, so that their distances can all be larger. The nearest curve on the way to the diagonal that
   # the test of departure does not reject is a lower limit too: 0 where it does not reject the diagonal itself.
-  near <- abs(stats::plogis(cells$x + nearest_share(fit, level) * (eta - cells$x)) - p)
-  out[, 2] <- pmin(out[, 2], gap_summaries(matrix(near), cells$w, inner(cells$x))[, 1], out[, 1])
+  near <- gaps(cells$x + nearest_share(fit, level) * (eta - cells$x))
+  out[, 2] <- pmin(out[, 2], near[, 1], out[, 1])
   out[, 3] <- pmax(out[, 3], out[, 1])
   out
 }
@@ -242,18 +234,19 @@ departure_size <- function(fit) {
 }
 
 draw_cells <- 300L
-kept_ends <- 10L
 
-#' About 300 cells of equal weight
+#' About 300 cells, none of which has more than a 150th of the weight (unless it was one before) or of the width
+#'
+#' A curve is farthest off where rows are few: cells of equal weight alone would average it there.
+#' @param ends cells lie between these, or outside, as a whole.
 #' @noRd
-thin_cells <- function(cells) {
+thin_cells <- function(cells, ends) {
   order <- order(cells$x)
-  share <- cumsum(cells$w[order]) / sum(cells$w)
-  block <- pmin(draw_cells, 1L + as.integer(share * draw_cells)) + kept_ends
-  # The outermost stay as they are: that is where a curve is farthest off.
-  ends <- seq_len(kept_ends)
-  block[ends] <- ends
-  block[length(block) + 1L - ends] <- draw_cells + 2L * kept_ends + 1L - ends
-  sums <- rowsum(cbind(cells$w[order], (cells$w * cells$x)[order]), block)
+  x <- cells$x[order]
+  w <- cells$w[order]
+  steps <- draw_cells / 2
+  across <- as.integer((x - x[1]) / (x[length(x)] - x[1]) * steps)
+  block <- as.integer(cumsum(w) / sum(w) * steps) + across + (x >= ends[1]) + (x > ends[2]) # increases with x
+  sums <- rowsum(cbind(w, w * x), block)
   list(x = sums[, 2] / sums[, 1], w = sums[, 1])
 }

@@ -78,6 +78,7 @@ SEXP r_band_draw(SEXP forecast, SEXP event, SEXP at, SEXP fit, SEXP groups, SEXP
 /* r_validate.c */
 SEXP r_smooth_fit(SEXP knots, SEXP x, SEXP w, SEXP h);
 SEXP r_smooth_basis(SEXP knots, SEXP x);
+SEXP r_smooth_distances(SEXP curves, SEXP x, SEXP w, SEXP inner);
 SEXP r_smooth_excess(SEXP eta, SEXP w, SEXP step);
 SEXP r_recal_fit(SEXP x, SEXP hit, SEXP weights, SEXP hold);
 SEXP r_concordance(SEXP x, SEXP hit, SEXP weights);
@@ -185,6 +186,7 @@ static const R_CallMethodDef calls[] = {
     CALL(band_draw, 9),
     CALL(smooth_fit, 4),
     CALL(smooth_basis, 2),
+    CALL(smooth_distances, 4),
     CALL(smooth_excess, 3),
     CALL(recal_fit, 4),
     CALL(concordance, 3),

@@ -1,6 +1,7 @@
 /* r_validate.c: .Call layer of smooth.h and validate.h. */
 #include "r_util.h"
 #include "smooth.h"
+#include "smooth_draws.h"
 #include "validate.h"
 #include <string.h>
 
@@ -68,6 +69,19 @@ SEXP r_smooth_basis(SEXP knots, SEXP x) {
 }
 
 /* gpc_smooth_excess(): a value for each column of `step`. */
+SEXP r_smooth_distances(SEXP curves, SEXP x, SEXP w, SEXP inner) {
+  size_t m, count;
+  const double *values = r_matrix(curves, "curves", &m, &count);
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, GPC_DISTANCES, (int)count));
+  if (m == 0)
+    Rf_error("internal error: curves without cells");
+  gpc_smooth_distances(m, count, values, r_doubles(x, "x", (R_xlen_t)m),
+                       r_doubles(w, "w", (R_xlen_t)m),
+                       r_integers(inner, "inner", (R_xlen_t)m), r_work(2 * m), REAL(out));
+  UNPROTECT(1);
+  return out;
+}
+
 SEXP r_smooth_excess(SEXP eta, SEXP w, SEXP step) {
   size_t m, draws;
   const double *steps = r_matrix(step, "step", &m, &draws);

@@ -9,7 +9,8 @@
 #define TOL 1e-10   /* decrease of the penalised deviance, relative, at which they stop */
 #define GRID 13     /* lambdas looked at before the search is narrowed */
 #define DECADES 6.0 /* how far the grid reaches to each side, in powers of ten */
-#define NARROW 30   /* golden sections */
+#define NARROW 30   /* looks between two points of the grid, at the most */
+#define CLOSE 3e-4  /* apart in log lambda, at which they end: reml is known to TOL */
 #define SPREAD 21   /* lambdas that its uncertainty is integrated over, */
 #define BELOW 6.0   /* from so far below the best in log lambda */
 #define ABOVE 8.0   /* to so far above */
@@ -128,7 +129,7 @@ static gpc_status newton(const problem *p, double lambda, gpc_smooth *fit, doubl
         gradient[j] += r * b;
       }
     }
-    gpc_gemm(1, 0, k, k, m, 1.0, p->basis, p->scaled, 0.0, info);
+    gpc_gram(k, m, p->basis, p->scaled, info);
     for (size_t i = 0; i < k; i++)
       for (size_t j = 0; j < k; j++) {
         double s = lambda * p->spline->penalty[i + j * k] + (i == j ? p->ridge : 0.0);
@@ -152,9 +153,12 @@ static gpc_status newton(const problem *p, double lambda, gpc_smooth *fit, doubl
     fit->iterations++;
     if (new_value - value <= TOL * (fabs(value) + 1.0))
       result = GPC_OK;
-    if (new_value > value || result == GPC_OK)
+    if (new_value > value || result == GPC_OK) { /* eta is that of the trial */
       memcpy(fit->beta, trial, k * sizeof(double));
-    value = penalised(p, lambda, fit->beta);
+      value = new_value;
+    } else {
+      value = penalised(p, lambda, fit->beta);
+    }
   }
   double rank = k > 2 ? (double)(k - 2) : 0.0;
   fit->lambda = lambda;
@@ -177,6 +181,52 @@ static double balance(const problem *p) {
   for (size_t j = 0; j < p->spline->k; j++)
     penalty += p->spline->penalty[j + j * p->spline->k];
   return most_info(p) / penalty;
+}
+
+/* The log lambda with the highest reml within `step` of `at`, whose reml is `best`: the
+ * vertex of the parabola through the three highest, or a golden section where that is no
+ * help (Brent, 1973, chapter 5). */
+static double best_between(const problem *p, gpc_smooth *fit, double *info, double at,
+                           double best, double step) {
+  const double golden = 0.5 * (3.0 - sqrt(5.0));
+  double low = at - step, high = at + step;
+  double x = at, w = at, v = at, fx = best, fw = -INFINITY, fv = -INFINITY;
+  double move = 0.0, before = 0.0;
+  for (int g = 0; g < NARROW && fmax(x - low, high - x) > 2.0 * CLOSE; g++) {
+    const double middle = 0.5 * (low + high);
+    const double r = (x - w) * (fv - fx), q = (x - v) * (fw - fx);
+    const double top = (x - v) * q - (x - w) * r, under = 2.0 * (q - r);
+    double next = under != 0.0 ? x - top / under : INFINITY;
+    if (isfinite(fv) && next > low && next < high &&
+        fabs(next - x) < 0.5 * fabs(before)) {
+      before = move;
+      if (fmin(next - low, high - next) < 2.0 * CLOSE) /* not onto an end */
+        next = x + copysign(CLOSE, middle - x);
+    } else {
+      before = x < middle ? high - x : low - x;
+      next = x + golden * before;
+    }
+    if (fabs(next - x) < CLOSE)
+      next = x + copysign(CLOSE, next - x);
+    move = next - x;
+    newton(p, exp(next), fit, info);
+    const double value = fit->reml;
+    if (value >= fx) {
+      *(next < x ? &high : &low) = x;
+      v = w, fv = fw;
+      w = x, fw = fx;
+      x = next, fx = value;
+    } else {
+      *(next < x ? &low : &high) = next;
+      if (value >= fw) {
+        v = w, fv = fw;
+        w = next, fw = value;
+      } else if (value >= fv) {
+        v = next, fv = value;
+      }
+    }
+  }
+  return x;
 }
 
 /* spread := sum over lambdas of their posterior probability times (covariance + the outer
@@ -241,8 +291,8 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
   if (k == 2) {
     status = newton(&p, 1.0, fit, info);
   } else {
-    /* A grid in log lambda from smooth to rough, each from the last, then golden
-     * sections. */
+    /* A grid in log lambda from smooth to rough, each from the last, then between its
+     * neighbours. */
     double centre = log(balance(&p)), step = 2.0 * DECADES * log(10.0) / (GRID - 1);
     double best = -INFINITY, at = centre;
     for (int g = 0; g < GRID; g++) {
@@ -256,31 +306,10 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
       }
       gpc_call_poll(poll, data);
     }
-    const double golden = 0.5 * (sqrt(5.0) - 1.0);
-    double low = at - step, high = at + step;
-    double one = high - golden * (high - low), two = low + golden * (high - low);
-    newton(&p, exp(one), fit, info);
-    double f_one = fit->reml;
-    newton(&p, exp(two), fit, info);
-    double f_two = fit->reml;
-    for (int g = 0; g < NARROW; g++) {
-      if (f_one > f_two) {
-        high = two;
-        two = one;
-        f_two = f_one;
-        one = high - golden * (high - low);
-        newton(&p, exp(one), fit, info);
-        f_one = fit->reml;
-      } else {
-        low = one;
-        one = two;
-        f_one = f_two;
-        two = low + golden * (high - low);
-        newton(&p, exp(two), fit, info);
-        f_two = fit->reml;
-      }
-    }
-    status = newton(&p, exp(0.5 * (low + high)), fit, info);
+    if (at <
+        centre + DECADES * log(10.0)) /* else it is a straight line, and flat beyond */
+      at = best_between(&p, fit, info, at, best, step);
+    status = newton(&p, exp(at), fit, info);
   }
   if (status == GPC_NOT_PD)
     return status;
@@ -295,20 +324,4 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
   if (k > 2)
     integrate(&p, fit, poll, data);
   return status;
-}
-
-/* log(1 + e^x) */
-static double softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
-
-void gpc_smooth_excess(size_t m, size_t draws, const double *eta, const double *w,
-                       const double *step, double *excess) {
-  memset(excess, 0, draws * sizeof(double));
-  for (size_t i = 0; i < m; i++) {
-    const double now = softplus(eta[i]), q = 1.0 / (1.0 + exp(-eta[i]));
-    for (size_t j = 0; j < draws; j++) {
-      const double d = step[i + j * m];
-      excess[j] +=
-          w[i] * (softplus(eta[i] + d) - now - q * d - 0.5 * q * (1.0 - q) * d * d);
-    }
-  }
 }

@@ -50,12 +50,4 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
                           const double *w, const double *h, double *work, gpc_poll poll,
                           void *data, gpc_smooth *fit);
 
-/* How much more a step from the estimate costs than its normal approximation says: for
- * each column of step [m x draws], the sum over cells of
- *   w (lse(eta + step) - lse(eta) - q step - q (1 - q)/2 step^2),
- * lse(x) = log(1 + e^x), q its derivative at eta [m]. The events cancel. Into excess
- * [draws]. */
-void gpc_smooth_excess(size_t m, size_t draws, const double *eta, const double *w,
-                       const double *step, double *excess);
-
 #endif

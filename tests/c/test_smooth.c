@@ -3,6 +3,7 @@
 #include "ctest.h"
 #include "slope.h"
 #include "smooth.h"
+#include "smooth_draws.h"
 #include "validate.h"
 #include <stdlib.h>
 
@@ -147,9 +148,25 @@ static void slope(void) {
     CHECK(isfinite(out[i]) && out[i] < 0.0);
 }
 
+/* Distances of two curves from the diagonal, by hand: 0.1, 0.3 and 0.2 above, and none. */
+static void distances(void) {
+  const double x[] = {0.0, log(0.2 / 0.8), log(0.4 / 0.6)}, w[] = {1, 2, 1};
+  const double curves[] = {log(0.6 / 0.4), 0.0, log(0.6 / 0.4), x[0], x[1], x[2]};
+  const int inner[] = {1, 0, 1};
+  double work[6], out[2 * GPC_DISTANCES];
+  gpc_smooth_distances(3, 2, curves, x, w, inner, work, out);
+  CHECK_NEAR(out[0], (0.1 + 2 * 0.3 + 0.2) / 4, 1e-12);
+  CHECK_NEAR(out[1], 0.2, 1e-12); /* half of the weight does not exceed it */
+  CHECK_NEAR(out[2], 0.3, 1e-12);
+  CHECK_NEAR(out[3], 0.2, 1e-12); /* the cell of 0.3 is not an inner one */
+  for (int i = 0; i < GPC_DISTANCES; i++)
+    CHECK_NEAR(out[GPC_DISTANCES + i], 0.0, 1e-15);
+}
+
 int main(void) {
   spline();
   curve();
+  distances();
   line();
   order();
   two_means();

@@ -114,9 +114,22 @@ test_that("groups widen the band as repeated rows demand", {
 
 test_that("errors of a curve are those of its rows", {
   gap <- c(.1, .3, .2, .4)
-  got <- gap_summaries(matrix(gap), c(1, 1, 1, 1))
-  expect_equal(got[, 1], c(ici = .25, e50 = .2, e90 = .4, emax = .4))
-  expect_equal(gap_summaries(matrix(gap), c(5, 1, 1, 1))[, 1], c(ici = 1.4 / 8, e50 = .1, e90 = .4, emax = .4))
+  x <- qlogis(c(.5, .2, .4, .3)) # two curves, above and below the forecasts
+  curves <- cbind(qlogis(plogis(x) + gap), qlogis(plogis(x) - gap / 3))
+  for (way in 1:2) {
+    got <- gap_summaries(curves[, way, drop = FALSE], x, c(1, 1, 1, 1))
+    expect_equal(c(1, 3)[way] * got[, 1], c(ici = .25, e50 = .2, e90 = .4, emax = .4))
+  }
+  expect_equal(gap_summaries(curves, x, c(5, 1, 1, 1), c(TRUE, TRUE, TRUE, FALSE))[, 1], c(ici = 1.4 / 8, e50 = .1, e90 = .4, emax = .3))
+  # many, against R
+  drawn <- matrix(rnorm(600), 30)
+  w <- rexp(30)
+  at <- rnorm(30)
+  slow <- apply(abs(plogis(drawn) - plogis(at)), 2, function(g) {
+    q <- function(share) min(g[vapply(g, function(u) sum(w[g <= u]) >= share * sum(w), NA)])
+    c(sum(w * g) / sum(w), q(.5), q(.9), max(g))
+  })
+  expect_equal(unname(gap_summaries(drawn, at, w)), slow)
   fit <- smooth_fit(plogis(stored$x), stored$y)
   apart <- abs(smooth_at(fit, stored$x)$value - plogis(stored$x))
   got <- smooth_summary(fit)[, 1]
@@ -164,4 +177,26 @@ test_that("lower limits of the distances rise from 0 with the evidence and do no
   # at the level at which the curve is just significant, they are 0
   expect_lt(max(smooth_summary(fit, pchisq(0.99 * size, fit$edf))[, "low"]), 0.01)
   expect_equal(unname(smooth_summary(fit, pchisq(1.01 * size, fit$edf))[, "low"]), rep(0, 4))
+})
+
+test_that("thinned cells leave the largest distance where rows are few", {
+  # most rows are far down, and the curve is off where few are: cells of equal weight averaged it away
+  set.seed(5)
+  z <- c(rnorm(2900, -8, 1), runif(100, -5, 6))
+  fit <- smooth_fit(plogis(z), rbinom(3000, 1, plogis(0.5 * z)))
+  thin <- thin_cells(fit$cells, inner_range(fit$cells))
+  expect_lt(length(thin$x), 310)
+  expect_equal(sum(thin$w), 3000)
+  expect_equal(sum(thin$w * thin$x), sum(fit$cells$x))
+  expect_false(is.unsorted(thin$x))
+  all_cells <- local({
+    basis <- .Call(C_smooth_basis, fit$knots, fit$cells$x)
+    ends <- inner_range(fit$cells)
+    set.seed(6)
+    curves <- drop(basis %*% fit$beta) + basis %*% draw_normal(fit$cov, 1000)
+    gap_summaries(curves, fit$cells$x, fit$cells$w, fit$cells$x >= ends[1] & fit$cells$x <= ends[2])
+  })
+  set.seed(6)
+  high <- smooth_summary(fit, 0.95)[, "high"]
+  expect_equal(unname(high), unname(apply(all_cells, 1, quantile, 0.975)), tolerance = 0.1) # importance weights differ from 1
 })

@@ -238,7 +238,7 @@ draw_cells <- 300L
 #' About 300 cells, none of which has more than a 150th of the weight (unless it was one before) or of the width
 #'
 #' A curve is farthest off where rows are few: cells of equal weight alone would average it there.
-#' @param ends cells lie between these, or outside, as a whole.
+#' @param ends stay cells of their own: the maximum between them is often at one of them.
 #' @noRd
 thin_cells <- function(cells, ends) {
   order <- order(cells$x)
@@ -246,7 +246,8 @@ thin_cells <- function(cells, ends) {
   w <- cells$w[order]
   steps <- draw_cells / 2
   across <- as.integer((x - x[1]) / (x[length(x)] - x[1]) * steps)
-  block <- as.integer(cumsum(w) / sum(w) * steps) + across + (x >= ends[1]) + (x > ends[2]) # increases with x
+  block <- as.integer(cumsum(w) / sum(w) * steps) + across # increases with x
+  for (end in ends) block <- block + (x >= end) + (x > end)
   sums <- rowsum(cbind(w, w * x), block)
   list(x = sums[, 2] / sums[, 1], w = sums[, 1])
 }

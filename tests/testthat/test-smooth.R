@@ -182,10 +182,10 @@ test_that("lower limits of the distances rise from 0 with the evidence and do no
 test_that("thinned cells leave the largest distance where rows are few", {
   # most rows are far down, and the curve is off where few are: cells of equal weight averaged it away
   set.seed(5)
-  z <- c(rnorm(2900, -8, 1), runif(100, -5, 6))
-  fit <- smooth_fit(plogis(z), rbinom(3000, 1, plogis(0.5 * z)))
+  z <- c(rnorm(2940, -8, 1), runif(60, -5, 6))
+  fit <- smooth_fit(plogis(z), rbinom(3000, 1, plogis(1.5 * z)))
   thin <- thin_cells(fit$cells, inner_range(fit$cells))
-  expect_lt(length(thin$x), 310)
+  expect_lt(length(thin$x), 330)
   expect_equal(sum(thin$w), 3000)
   expect_equal(sum(thin$w * thin$x), sum(fit$cells$x))
   expect_false(is.unsorted(thin$x))
@@ -197,6 +197,6 @@ test_that("thinned cells leave the largest distance where rows are few", {
     gap_summaries(curves, fit$cells$x, fit$cells$w, fit$cells$x >= ends[1] & fit$cells$x <= ends[2])
   })
   set.seed(6)
-  high <- smooth_summary(fit, 0.95)[, "high"]
-  expect_equal(unname(high), unname(apply(all_cells, 1, quantile, 0.975)), tolerance = 0.1) # importance weights differ from 1
+  # the other distances are pulled down by the likelihood of the drawn curves, which hardly matters here
+  expect_equal(smooth_summary(fit, 0.95)[["emax", "high"]], quantile(all_cells["emax", ], 0.975, names = FALSE), tolerance = 0.05)
 })

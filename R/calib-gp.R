@@ -56,16 +56,17 @@
 #' variance each (`sd_matrix` and `sd_skew` in [`tidy()`][calibrator]), since two classes are often confused in both directions. Two
 #' further terms may be added. One is a
 #' power for each class: a multiple of \eqn{\log p_k}{log p_k}, where p are the temperature-scaled probabilities. The
-#' other, with few classes, is a second matrix,
+#' other, with few classes, is a second matrix, the softmax matrix,
 #' which multiplies these probabilities in place of the scores. Two classes have an offset and, in place of the matrices, an
 #' asymmetry and a shape. The asymmetry is a term that bends low and high probabilities differently; Platt scaling and beta
 #' calibration are then special cases. The shape is a smooth curve that raises or lowers the log-odds by the same amount on both
 #' sides of 1/2. Together with the shared map these can represent every smooth recalibration. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
-#' * `"auto"`, the default, adds the effects unless they lower the evidence lower bound by more than 1. (With more than
+#' * `"auto"`, the default, adds the effects unless that makes the log evidence (its lower bound, the ELBO) worse by more than 1. Smaller losses are within the error of the bound,
+#'   and effects that are not needed are shrunk to almost nothing. (With more than
 #'   26 classes a score test decides first: offsets are fitted if it favours them, the matrix unless it clearly speaks
 #'   against it or there are fewer rows than classes.) `print()` says which were chosen and by how much they change
-#'   the bound. With `mean = "log"`,
+#'   the log evidence. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper.
 #' * `"offset"` and `"matrix"` add these effects in any case.
@@ -81,8 +82,8 @@
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
 #' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`, and `shape[k, d]`, the
 #' shape where the temperature-scaled log-odds are d or -d, which is 0 for d = 2 by definition); `power[k]`. `sd_offset`, `sd_matrix` and so on are the
-#' prior standard deviations (square roots of the variances in `hyper`). Those of the matrix refer to scores divided by their root mean square, the entries
-#' `matrix[k, j]` to the scores themselves.
+#' prior standard deviations (square roots of the variances in `hyper`). `sd_matrix` and `sd_skew` are those of a matrix that multiplies scores divided by their root mean square; `matrix[k, j]` multiplies the scores
+#' themselves. Effects are centred over the classes, so two classes have the same offset with opposite signs, and the log-odds change by the difference, twice the offset.
 #' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
 #'
 #' # Keeping the accuracy of the classifier

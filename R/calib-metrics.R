@@ -22,10 +22,10 @@
 #'
 #' The calibration errors have no interval, because resampling adds to their bias: a bootstrap interval might not even contain the
 #' estimate. Instead they are compared with their distribution under calibration. Labels are drawn from the
-#' probabilities, `replicates` times, and `null.low` and `null.high` are the quantiles of the resulting errors between
-#' which a share `conf_level` of them lies; `p.value` is \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
-#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}. A small p-value is evidence against
-#' calibration.
+#' probabilities, `replicates` times. `null.low` and `null.high` enclose the central share `conf_level` of the resulting errors: what is usual for
+#' calibrated probabilities, too small as well as too large errors being unusual. The p-value asks only how often the error would be at least as large as observed, \eqn{(1 + \#\{\mathrm{drawn} \ge \mathrm{observed}\}) /
+#' (\mathrm{replicates} + 1)}{(1 + #(drawn >= observed)) / (replicates + 1)}, so that it can be below 0.05 for an error just inside the
+#' 95 % range. A small p-value is evidence against calibration.
 #'
 #' `calib_slope` is the inverse temperature 1/T: the factor a by which the log-probabilities would have to be multiplied,
 #' \eqn{\mathrm{softmax}(a \log p)}{softmax(a log p)}, estimated by maximum likelihood. It is 1 for a calibrated forecast and less

@@ -119,7 +119,7 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
 
 test_sees <- list(
   likelihood = paste("This test sees probabilities that are too extreme, too cautious, or too high or low for a class.",
-    "It cannot see a bent calibration curve: for that, use method = \"mcb\" or \"skce\", or calib_validate()."),
+    "It has one slope for all classes, so that it may miss a class whose probabilities alone are too extreme, and cannot see a bent calibration curve: for these, use method = \"mcb\" or \"skce\", or calib_validate()."),
   spiegelhalter = paste("This test sees over- and underconfidence on the whole. It cannot see errors that leave the expected Brier score",
     "unchanged, as a bent calibration curve may: for these, use method = \"mcb\" or \"skce\", or calib_validate()."),
   mcb = "This test sees calibration curves of any increasing shape, bent ones too.",

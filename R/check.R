@@ -137,10 +137,19 @@ check_calibration <- function(scores, labels, input, weights, threads = 1L) {
   check_data(scores, labels, input, weights, "scores", threads)
 }
 
+#' A fit where its probabilities are wanted
+#' @noRd
+check_no_fit <- function(x, arg) {
+  if (inherits(x, "calibrator")) {
+    stop_input(arg, "is a calibrator, not probabilities", "Give what it predicts, for example predict(fit, scores), with the labels of these rows.")
+  }
+}
+
 #' What a measure is computed from
 #' @noRd
 check_forecast <- function(probs, labels, weights = NULL) {
   if (missing(probs)) stop_input("probs", "is missing", "Give the probabilities of the classes.")
+  check_no_fit(probs, "probs")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   data <- check_data(probs, labels, "probs", weights, "probs", keep = "max")
   list(

@@ -215,7 +215,7 @@ effect_parameters <- function(object) {
 #' @noRd
 effect_words <- function(blocks, k, one = FALSE) {
   unname(c(offset = if (one) "offset" else "offsets", matrix = if (k == 2) "asymmetry" else "matrix",
-    softmax = if (k == 2) "shape" else "matrix of the probabilities", power = "powers", skew = "skew part of the matrix")[blocks])
+    softmax = if (k == 2) "shape" else "softmax matrix", power = "powers", skew = "skew part of the matrix")[blocks])
 }
 
 #' The line of print() on which effects were chosen, and how much they improve the fit
@@ -246,7 +246,7 @@ print_effects <- function(effects, classes, known) {
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
   cat("\nAll class effects together: ", say_worth(effects$worth), " in log evidence.",
-    if (length(effects$parts)) " Each part, given the others (parts can replace each other, so that these numbers do not add up):", "\n", sep = "")
+    if (length(effects$parts)) " What would be lost without one part (the others can partly replace it, so these numbers do not add up to the total):", "\n", sep = "")
   for (part in names(effects$parts)) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
     cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
@@ -254,7 +254,7 @@ print_effects <- function(effects, classes, known) {
   }
   shifted <- effects$shifted
   if (!is.null(shifted)) {
-    cat("  classes shifted by an offset of more than two standard deviations: ", if (nrow(shifted)) {
+    cat("  classes whose offset is more than two posterior standard deviations from 0: ", if (nrow(shifted)) {
       paste0("\"", shifted$class, "\" ", signed(shifted$estimate), collapse = ", ")
     } else {
       "none"
@@ -267,10 +267,10 @@ print_effects <- function(effects, classes, known) {
   if (!is.null(mixed)) {
     count <- attr(mixed, "count")
     said <- if (!nrow(mixed)) {
-      "effects between classes: the matrix changes none by more than two standard deviations"
+      "effects between classes: none is more than two posterior standard deviations from 0"
     } else {
-      paste0("effects between classes: in a row where temperature scaling gives 90 % to one class, and the rest equally to the others, the matrix raises (+) or lowers (-) the latent value of another. ",
-        if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two standard deviations:")
+      paste0("effects between classes: in a row where temperature scaling gives 90 % to one class, and the rest equally to the others, the matrix raises (+) or lowers (-) the latent value of another class (+1 multiplies its odds by up to 2.7). ",
+        if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two posterior standard deviations:")
     }
     pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))
     # a blank within a pair is none between lines

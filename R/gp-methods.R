@@ -108,7 +108,11 @@ say_shape <- function(object) {
   # many small steps use degrees of freedom, too: 0.1 moves no probability by more than 0.025
   away <- if (edf >= 1.5) gp_departure(object, seq(object$range[1], object$range[2], length.out = 200))$departure
   straight <- edf < 1.5 || max(abs(away)) < 0.1
-  paste0("shared map: ", if (straight) "close to a straight line, as in temperature scaling, " else "curved, ", "with ", size)
+  paste0("shared map: ", if (straight) "close to a straight line, as in temperature scaling, " else if (identical(clear_share(object), 0)) {
+    "slightly curved (a straight line is within its uncertainty), "
+  } else {
+    "curved, "
+  }, "with ", size)
 }
 
 #' The numbers of the model, and of the computation
@@ -166,7 +170,7 @@ say_departure <- function(x) {
   from <- if (fit$mean == "log") "the log of the score" else "a straight line"
   most <- which.max(abs(x$departure$departure))
   size <- abs(x$departure$departure[most])
-  if (size < 0.001) return(paste0("the map is ", from, if (fit$class_effects != "none") "; all else that was learned is in the class effects below"))
+  if (size < 0.001) return(paste0("the map is ", from, if (fit$class_effects != "none") "; everything else that was learned is in the class effects"))
   c(paste0("differs from ", from, " by up to ", format(size, digits = 2), ", at score ", format(x$departure$z[most], digits = 3), if (!is.na(x$clear)) ";"),
     if (is.na(x$clear)) NULL else if (x$clear == 0) "nowhere by more than two posterior standard deviations" else {
       paste0("by more than two posterior standard deviations for ", format(100 * x$clear, digits = 2), " % of the calibration scores")

@@ -219,7 +219,7 @@ check_event <- function(event, type, classes, event_level = event_levels) {
   }
   if (is.null(event)) {
     if (length(classes) == 2) return(if (level == "first") 1L else 2L)
-    stop_input("event", paste0("is needed for type = \"event\" with ", length(classes), " classes"),
+    stop_input("event", paste0("is needed with ", length(classes), " classes: it says which of them is the event"),
       paste0("Name one of ", say_values(classes), "."))
   }
   code <- if (length(event) == 1) match(as.character(event), classes) else NA

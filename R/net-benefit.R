@@ -24,8 +24,8 @@
 #' groups. If m rows are treated, the standard error is taken as at least \eqn{\sqrt{m\, t / (1 - t)} / N}{sqrt(m t / (1 - t)) / N}, its value if their risk were exactly
 #' \eqn{t}: otherwise a few treated people who all have the event would leave no uncertainty. If no row is treated, there is no interval.
 #'
-#' `gain.low` and `gain.high` come from two paired intervals, of the difference from treating all and of the difference from treating none: the smaller of the two lower limits and the smaller of the
-#' two upper ones. If `gain.low` is above 0, the model is better than both, at the level of the interval.
+#' The gain is the smaller of two differences: from treating all, and from treating none. Each difference has a paired interval. `gain.low` is the smaller of their lower limits, `gain.high` the
+#' smaller of their upper limits. If `gain.low` is above 0, the model is better than both strategies, at the level of the interval.
 #'
 #' An interval holds for its threshold, not for all thresholds at once. It takes the model, and a calibrator, as known.
 #'
@@ -64,6 +64,7 @@ net_benefit <- function(probs, labels, thresholds = seq(0.01, 0.99, 0.01), event
                         groups = NULL, weights = NULL, event_level = c("second", "first")) {
   check_dots_empty(...)
   if (missing(probs)) stop_input("probs", "is missing", "Give the probabilities of the classes.")
+  check_no_fit(probs, "probs")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   thresholds <- check_thresholds(thresholds)
   forecasts <- check_forecasts(probs, labels, weights, "probs")
@@ -214,9 +215,9 @@ say_gains <- function(part, level) {
     own <- own[order(own$threshold), ]
     clear <- !is.na(own$gain.low) & own$gain.low > 0
     paste0(name, ": ", if (any(clear)) {
-      paste0("clearly better than treating all and than treating none at thresholds ", say_stretches(own$threshold, clear), ".")
+      paste0("better than both treating all and treating none, beyond its interval, at thresholds ", say_stretches(own$threshold, clear), ".")
     } else {
-      "at no threshold clearly better than both treating all and treating none."
+      "at no threshold better, beyond its interval, than both treating all and treating none."
     })
   }, "")
 }

@@ -40,6 +40,7 @@ plot_confidence <- function(x, labels, ..., conf_level = NULL, replicates = 1000
                             base_size = 9, by = NULL) {
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
+  check_no_fit(x, "x")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   base_size <- check_number(base_size, "base_size", 1, 100)
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")
@@ -187,8 +188,8 @@ draw_confidence <- function(rows, conf_level, base_size) {
     scale_y_continuous(limits = c(0, top[["o"]]), labels = say_plain, expand = c(0, 0), oob = keep_outside) +
     labs(
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL, linetype = NULL,
-      caption = wrap_words("Up: mean confidence when wrong. Right: mean doubt (1 - confidence) when right. Calibrated forecasts have both, and lie on the line",
-        if (many) paste0(" of their colour", if (stems) " (thin stems join points and lines)"),
+      caption = wrap_words("Up: mean confidence when wrong. Right: mean doubt (1 - confidence) when right. A calibrated forecast lies on the line",
+        if (many) paste0(" of its colour, which its accuracy determines", if (stems) " (thin stems join points and lines)") else " that its accuracy determines",
         ". Points above their line are too confident, points below it not confident enough. ", "Of two forecasts on a line the better one is nearer to the origin.", if (legend$brackets) " In brackets: accuracy.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {

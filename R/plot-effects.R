@@ -65,7 +65,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   named <- rows[match(paste(clear$class, clear$said, sep = "\r"), paste(rows$class, rows$said, sep = "\r")), ]
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
-  length_shown <- if (k > 12) 6 else if (base_size < 8) 10 else if (k > 8) 16 else 24 # of a name on an axis; the caption has the same
+  length_shown <- if (k > 12) 6 else if (base_size < 8) 12 else if (k > 8) 16 else 24 # of a name on an axis; the caption has the same
   short <- function(x) shorten(x, length_shown)
   ticks <- classes[seq(1, k, by = ceiling(k / most_ticks))] # of many classes every second or third has its name
   # as many digits as the largest of them needs; those that they do not show are not named
@@ -92,7 +92,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_x_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
-    labs(title = "Pairwise class effects", x = "Class with 90 % after temperature scaling", y = "Class whose latent value changes",
+    labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with 90 % after temperature scaling", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
       caption = wrap_words("Blue: the class becomes more likely; orange with a dash: less likely. ", say_moves(named, attr(clear, "count"), max(12, length_shown)),
         " In every row and column the changes sum to zero.", base_size = base_size)) +

@@ -53,8 +53,9 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
   } else {
     predict(object, newdata, type = "interval", level = level)
   }
-  table <- interval_table(values, truth, object$classes, if (!pair) classes)
-  draw_interval(table, pair, object$classes, given, classes, level, base_size,
+  raw <- if (pair && is.null(dimnames(values)[[1]])) raw_probs(object, newdata, "newdata")[, 2]
+  table <- interval_table(values, truth, object$classes, if (!pair) classes, raw)
+  draw_interval(table, pair, object$classes, given, classes, level, base_size, !is.null(raw),
     if (inherits(object, "calib_gp")) "posterior" else "confidence", !is.null(object[["averaged"]]))
 }
 
@@ -77,10 +78,11 @@ check_truth <- function(labels, n, classes) {
 
 #' One line per row and class drawn
 #' @param most how many classes of a row; NULL for the second of two.
+#' @param raw raw probabilities, for rows without a name.
 #' @noRd
-interval_table <- function(values, truth, classes, most) {
+interval_table <- function(values, truth, classes, most, raw = NULL) {
   names <- dimnames(values)[[1]]
-  if (is.null(names)) names <- paste("Row", seq_len(dim(values)[1]))
+  if (is.null(names)) names <- paste0("Row ", seq_len(dim(values)[1]), if (!is.null(raw)) paste0(" (", say_each(signif(raw, 2)), ")"))
   names <- make.unique(names)
   parts <- lapply(seq_along(names), function(i) {
     one <- matrix(values[i, , ], ncol = 3)
@@ -108,13 +110,13 @@ say_at_end <- function(table) {
   away <- pmin(table$estimate - table$conf.low, table$conf.high - table$estimate)
   near <- away < 0.1 * (table$conf.high - table$conf.low)
   if (any(near, na.rm = TRUE)) {
-    " Points use the best hyperparameters alone, lines allow for others, so a point can lie at the end of its line."
+    " Points use the best hyperparameters alone (variance and lengthscale of the process), lines allow for other values, so a point can lie at the end of its line."
   }
 }
 
 label_lines <- 28 # lines of the names of classes that a picture four inches high has room for
 
-draw_interval <- function(table, pair, classes, given, most, level, base_size, kind, averaged) {
+draw_interval <- function(table, pair, classes, given, most, level, base_size, raw, kind, averaged) {
   pen <- base_size / 10
   panels <- nlevels(table$row)
   columns <- if (pair) 1 else ggplot2::wrap_dims(panels)[2]
@@ -156,7 +158,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, k
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
       caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " ", kind, " intervals of the probability.", if (averaged) say_at_end(table), truth,
+        " ", kind, " intervals of the probability.", if (raw) " In brackets: raw probabilities.", if (averaged) say_at_end(table), truth,
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +

@@ -62,13 +62,19 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 
     if (!is.null(scores)) map_rug(fits[[1]], scores, if (is.null(shown)) first[2] else shown))
 }
 
+#' Probabilities [n x K] of scores as they are
+#' @noRd
+raw_probs <- function(fit, scores, arg) {
+  like <- structure(list(classes = fit$classes, input = fit$input, method = "none"), class = c("calib_none", "calibrator"))
+  predict_probs(like, list(scores = check_newdata(like, scores, arg = arg)$scores, threads = 1L))
+}
+
 most_rug <- 1000L # of a rug: more are thinned, evenly by rank
 
 #' The raw probabilities of each class drawn, for a rug. A histogram would not show the few scores that lie apart.
 #' @noRd
 map_rug <- function(fit, scores, classes) {
-  like <- structure(list(classes = fit$classes, input = fit$input, method = "none"), class = c("calib_none", "calibrator"))
-  probs <- predict_probs(like, list(scores = check_newdata(like, scores, arg = "scores")$scores, threads = 1L))
+  probs <- raw_probs(fit, scores, "scores")
   if (!nrow(probs)) stop_input("scores", "has no rows", "Give the raw scores of the calibration rows, or leave it out.")
   kept <- unique(round(seq(1, nrow(probs), length.out = min(nrow(probs), most_rug))))
   do.call(rbind, lapply(classes, function(class) {
@@ -125,9 +131,9 @@ say_bands <- function(fits, names, rows, level) {
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
     whose <- if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = " and "))
     if (sum(averaged) > 1) {
-      paste0(" The curves", whose, " use the best hyperparameters alone; their bands allow for others, so a curve can lie near the edge of its band.")
+      paste0(" The curves", whose, " use the best hyperparameters alone (variance and lengthscale of the process); their bands allow for other values, so a curve can lie near the edge of its band.")
     } else {
-      paste0(" The curve", whose, " uses the best hyperparameters alone; ", if (length(fits) > 1) "its" else "the", " band allows for others, so the curve can lie near its edge.")
+      paste0(" The curve", whose, " uses the best hyperparameters alone (variance and lengthscale of the process); ", if (length(fits) > 1) "its" else "the", " band allows for other values, so the curve can lie near its edge.")
     }
   })
 }
@@ -198,7 +204,7 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
     (if (!is.null(shown)) facet_wrap(vars(.data$class), labeller = short_labels(columns))) +
     labs(
-      title = if (length(fits) == 1) fits,
+      title = if (length(fits) == 1) paste0("Calibration map", if (base_size >= 8) paste0(", ", fits)),
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL, shape = NULL,
       caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some corners of step-like maps, to tell their curves apart.",

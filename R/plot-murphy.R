@@ -36,6 +36,7 @@
 plot_murphy <- function(x, labels, event = NULL, ..., points = 501, weights = NULL, by = NULL, base_size = 9) {
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
+  check_no_fit(x, "x")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   points <- check_count(points, "points", 2, 1e5)
   base_size <- check_number(base_size, "base_size", 1, 100)

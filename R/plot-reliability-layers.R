@@ -131,7 +131,7 @@ diagram_titles <- function(plan, base_size) {
   crowded <- is_crowded(plan, base_size)
   # With one forecast the titles have room for the cases of the class, and panels of different rows for their number.
   say <- if (plan$by_class && !plan$both && !is.null(plan$sizes)) {
-    function(x) paste0(x, " (", say_number(round(plan$sizes[x])), if (plan$type == "top_label") " rows)" else " cases)")
+    function(x) paste0(x, " (", say_number(round(plan$sizes[x])), if (plan$type == "top_label") "\u00a0rows)" else "\u00a0cases)") # not broken within
   } else if (counted_panels(plan, base_size)) {
     rows <- vapply(plan$tables, function(table) say_number(attr(table, "N")), "")
     function(x) paste0(x, " (n = ", rows[x], ")")
@@ -382,7 +382,8 @@ diagram_caption <- function(tables, plan, base_size) {
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
       if (few_bins(tables)) " The scores fill few of the bins, which hides how they differ within these: see method = \"smooth\".")
   }
-  words <- if (plan$type == "confidence" && plan$method == "bins" && !is_crowded(plan, base_size)) {
+  words <- if (plan$type == "confidence" && plan$method == "bins" && !is_crowded(plan, base_size) &&
+    (base_size >= 8 || length(tables) == 1)) { # small panels side by side have no room for it
     paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (positive: overconfident).")
   }
   wrap_words(rows, classes, how, words, base_size = base_size)

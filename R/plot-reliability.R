@@ -79,6 +79,7 @@ plot.reliability_table <- function(x, ...) {
 plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, rarest = FALSE,
                              base_size = 9) {
   if (missing(x)) stop_input("x", "is missing", "Give the probabilities of the classes.")
+  check_no_fit(x, "x")
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   if (is.factor(x)) stop_input("x", "must be probabilities", "It is a factor. Labels come second, and predicted classes are not probabilities.")
   forecasts <- as_named_list(x, is_forecast, "x", "probabilities")

@@ -264,7 +264,7 @@ study_labels <- function(means, object, reference, lost, base_size) {
       paste0("Differences to \"", reference, "\" in the same split")
     },
     x = if (is.null(reference)) what else paste("Difference in", if (length(metrics) == 1) said else "the metric"), y = NULL,
-    caption = wrap_words("Points: ", say_count(splits, "split"), "; tick: mean; bar: +- one standard error. ", side, if (length(metrics) > 1) paste0(" Methods sorted by ", said[1], "."),
+    caption = wrap_words("Points: ", say_count(splits, "split"), "; tick: mean; bar: one standard error to either side (of the mean, not of differences). ", side, if (length(metrics) > 1) paste0(" Methods sorted by ", said[1], "."),
       if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale, the others could not be told apart.",
       if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),
       if (lost[["infinite"]]) paste0(" ", say_count(lost[["infinite"]], "infinite or undefined value"), " not drawn."),

@@ -71,8 +71,8 @@
 #' With 3 to 26 classes and class effects, probabilities allow for new rows that are unlike all N calibration rows
 #' (N is the total weight if rows are weighted). A new row is assumed to be of this kind with probability 0.2/(N + 0.2),
 #' and then all K classes are equally likely. So no class gets a probability below 0.2/(N + 0.2)/K, unless a logit of
-#' `-Inf` rules it out. Draws and the limits of intervals do not include this term, because the share of such rows may
-#' be far smaller: its distribution is very skewed, with a median of less than a tenth of the mean. Neither does `approx
+#' `-Inf` rules it out. Draws and the limits of intervals do not include this term: 0.2/(N + 0.2) is the mean of the unknown share of such rows, but
+#' its distribution is very skewed, and its median is less than a tenth of that. Neither does `approx
 #' = "mean"`, which is the softmax of the posterior mean.
 #'
 #' With more than 26 classes the offsets are taken at their means for `"prob"` and `"class"`. If there is a matrix as well, `"delta"` takes into account

@@ -169,18 +169,23 @@ first_words <- function(x, most) {
 
 kinds_said <- 3L
 
+#' A warning that was given several times: with its numbers if they are always the same
+#' @noRd
+say_alike <- function(messages, kind) if (length(unique(messages)) == 1) messages[1] else kind
+
 #' Which methods warned, and of what: the most common warnings, a line each
 #' @noRd
 common_warnings <- function(seen) {
   if (!all(c("kind", "method", "message") %in% names(seen))) return(NULL)
   seen <- seen[seen$kind == "warning", ]
   if (!nrow(seen)) return(NULL)
-  words <- gsub("[0-9][0-9., and]*(more)?", "#", seen$message) # the same warning about other numbers
+  first <- vapply(seen$message, first_words, "", most = 1000, USE.NAMES = FALSE)
+  words <- gsub("[0-9]+(, [0-9]+)*( and [0-9]+)?( more)?", "...", first) # the same warning about other numbers
   kinds <- sort(table(words), decreasing = TRUE)
   lines <- vapply(utils::head(names(kinds), kinds_said), function(kind) {
     by <- table(as.character(seen$method[words == kind]))
     by <- by[order(-by)]
-    paste0("from ", paste0(names(by), " (", by, ")", collapse = ", "), ": \"", first_words(seen$message[match(kind, words)], 160), "\"")
+    paste0("from ", paste0(names(by), " (", by, ")", collapse = ", "), ": \"", first_words(say_alike(first[words == kind], kind), 160), "\"")
   }, "")
   c(unname(lines), if (length(kinds) > kinds_said) paste("and", say_count(length(kinds) - kinds_said, "other kind")))
 }
@@ -248,7 +253,7 @@ say_errors <- function(study, metrics) {
   other <- metrics[!vapply(metrics, from_rows, NA)]
   if (!length(other)) return("Standard errors include the sampling of test rows.")
   wide <- if (mean(study$n_test) > 2 * mean(study$n_cal)) {
-    "; they are too large with so many test rows, so that a star there means little"
+    "; with so many test rows these are too large, and such a star means little"
   }
   if (length(other) == length(metrics)) {
     return(paste0("Standard errors include the sampling of test rows (by the correction of Nadeau and Bengio", wide, ")."))

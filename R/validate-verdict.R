@@ -73,16 +73,24 @@ say_far <- function(x) {
       ", which is the safer number to report."))
   }
   what <- if ("by" %in% names(x)) "" else "class "
-  paste0("Some slopes depend on rows with odds beyond 10 N to 1 (N: the number of rows, at least 1000). With such odds limited to 10 N to 1, which is safer to report, the slope is ",
-    paste0(rest, " for ", what, "\"", names[some], "\" (", rows, ifelse(rows == "1", " row", " rows"), " changed)", collapse = "; "),
+  limit <- say_most_odds(attr(x, "n"))
+  paste0("Some slopes depend on rows with odds beyond ", limit, ". If such odds are limited to that, the slope, which is then safer to report, is ",
+    paste0(rest, " for ", what, "\"", names[some], "\" (", rows, ifelse(rows == "1", " such row", " such rows"), ")", collapse = "; "),
     if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
+}
+
+#' The most extreme odds that slopes take as they are: of the largest part, in words
+#' @noRd
+say_most_odds <- function(n) {
+  n <- pmax(n, least_odds)
+  if (max(n) == min(n)) paste(say_number(far_odds * n[1]), "to 1") else "10 N to 1 (N: the number of rows of its group, at least 1000)"
 }
 
 #' What can be done about it
 #' @noRd
 say_recalibrate <- function(several) {
-  paste0("If the probabilities have not been calibrated on rows of this population, ", shifting_methods(if (several) 3 else 2, "or"),
-    " can correct that. If they were already calibrated on such rows, calibrate again with more rows.")
+  paste0("If the probabilities have not been calibrated on rows of this population yet, ", shifting_methods(if (several) 3 else 2, "or"),
+    " can correct them. If they have been, chance in the calibration rows, which these intervals do not include, may be the reason: calibrate again only with more rows.")
 }
 
 #' Two digits, more where these would say 1

@@ -119,7 +119,7 @@ test_that("a stem leads from each point to its own line, inside the picture", {
   ranged <- plot_confidence(list(Plain = p, Sharp = sharp), y, conf_level = 0.9, replicates = 20)
   expect_no_match(gsub("\n", " ", ranged$labels$caption), "stem")
   expect_length(Filter(function(layer) inherits(layer$geom, "GeomSegment"), ranged$layers), 3) # lines, bars of both directions
-  expect_match(gsub("\n", " ", plot$labels$caption), "lie on the line of their colour.*Points above their line are too confident")
+  expect_match(gsub("\n", " ", plot$labels$caption), "lies on the line of its colour.*Points above their line are too confident")
 })
 
 test_that("eight forecasts have their accuracies in the legend", {

@@ -156,7 +156,7 @@ test_that("edges: no events, separated, zeros and ones", {
   q <- seq(.01, .99, length.out = 40)
   expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
   expect_equal(value(got, "c_index"), 1)
-  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* or as odds of 10 N to 1 if that is less extreme", class = "gpcalib_warning_limited")
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* but not as odds beyond 10,000 to 1", class = "gpcalib_warning_limited")
   expect_true(all(is.finite(got$estimate)))
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
@@ -275,7 +275,7 @@ test_that("slopes that a few extreme probabilities decide are given with their o
   said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
   expect_match(said, "The slope depends on 40 rows with odds beyond 10,000 to 1. With such odds limited to 10,000 to 1 it is [0-9.]+ \\([-0-9.]+ to [-0-9.]+\\)")
   two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("a", "b"), each = 400))
-  expect_match(gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " ")), "With such odds limited to 10 N to 1, which is safer to report, the slope is .* for \"a\" \\(40 rows changed\\)\\.")
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " ")), "If such odds are limited to that, the slope, which is then safer to report, is .* for \"a\" \\(40 such rows\\)\\.")
   # zeros are no farther than that either
   zeros <- suppressWarnings(calib_validate(replace(p, 1:20, 0), y))
   expect_equal(attr(zeros, "far")[["rows", 1]], 20)

@@ -223,7 +223,7 @@ test_that("print() and summary() say what was decided", {
   expect_output(print(shared_gp(three$scores, three$labels)), "class effects: none; all classes share the map\n")
   expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "does not try them with these settings")
   expect_output(print(summary(three$fit)), "effects between classes: .*\"1\" where the scores say \"2\" \\(\\+")
-  expect_output(print(summary(three$fit)), "shifted by an offset of more than two standard deviations: \"1\" \\+")
+  expect_output(print(summary(three$fit)), "whose offset is more than two posterior standard deviations from 0: \"1\" \\+")
   expect_output(print(summary(pair$fit)), "asymmetry: about [+-]")
   expect_output(print(summary(many$fit)), "offsets: about [+-]")
   # one sign for the whole and its parts: "lower by -0.3" would be a rise
@@ -455,7 +455,7 @@ test_that("the parts of the matrix are worth the ratio of prior and posterior de
     }
   }
   expect_output(print(summary(three$fit)), "symmetric part of the matrix: about.*skew part of the matrix: about")
-  expect_output(print(three$fit), "class effects: offsets, matrix, matrix of the probabilities, powers \\(")
+  expect_output(print(three$fit), "class effects: offsets, matrix, softmax matrix, powers \\(")
 })
 
 test_that("with one variance for both parts the matrix has one", {

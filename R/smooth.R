@@ -2,7 +2,8 @@
 # (src/smooth.h). A straight line, the usual recalibration, is what it shrinks to.
 
 smooth_knots <- 10L
-smooth_cells <- 4096L # rows of equal log-odds, or of so many equal steps of them, are one cell
+smooth_cells <- 4096L # rows in the same of so many equal steps of the log-odds are one cell ...
+few_cells <- 1000L # ... unless the rows are so few
 
 #' Log-odds with infinite ones limited
 #'
@@ -52,7 +53,7 @@ smooth_rows <- function(x, hit, w) {
     w <- w[used]
   }
   ends <- range(x)
-  if (length(x) <= smooth_cells || ends[1] == ends[2]) return(list(x = x, w = w, h = w * hit))
+  if (length(x) <= few_cells || ends[1] == ends[2]) return(list(x = x, w = w, h = w * hit))
   cell <- as.integer((x - ends[1]) / (ends[2] - ends[1]) * (smooth_cells - 1)) + 1L
   sums <- rowsum(cbind(w, w * x, w * hit), cell)
   list(x = sums[, 2] / sums[, 1], w = sums[, 1], h = sums[, 3])

@@ -231,8 +231,10 @@ static double best_between(const problem *p, gpc_smooth *fit, double *info, doub
 
 /* spread := sum over lambdas of their posterior probability times (covariance + the outer
  * product of how far their beta is from the best). The prior of rho = log lambda follows
- * from 1/sqrt(lambda) ~ Exp(1): log density -rho/2 - exp(-rho/2). */
-static void integrate(const problem *p, gpc_smooth *best, gpc_poll poll, void *data) {
+ * from 1/sqrt(lambda) ~ Exp(1): log density -rho/2 - exp(-rho/2). None above `most`: lines
+ * all, with lambda S so large that its sums round. */
+static void integrate(const problem *p, double most, gpc_smooth *best, gpc_poll poll,
+                      void *data) {
   size_t k = p->spline->k;
   gpc_smooth one = *best;
   double info[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX], inverse[GPC_SMOOTH_MAX * GPC_SMOOTH_MAX];
@@ -240,6 +242,8 @@ static void integrate(const problem *p, gpc_smooth *best, gpc_poll poll, void *d
   memset(best->spread, 0, k * k * sizeof(double));
   for (int g = 0; g < SPREAD; g++) {
     double rho = centre + ABOVE - (ABOVE + BELOW) * g / (SPREAD - 1);
+    if (rho > most)
+      continue;
     if (newton(p, exp(rho), &one, info) == GPC_NOT_PD)
       continue;
     double weight = one.reml - 0.5 * rho - exp(-0.5 * rho);
@@ -288,15 +292,16 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
   for (size_t j = 0; j < k; j++) /* the constant */
     fit->beta[j] = log((hits + 0.5) / (total - hits + 0.5));
   gpc_status status;
+  double top = INFINITY; /* of log lambda: beyond it all curves are the same line */
   if (k == 2) {
     status = newton(&p, 1.0, fit, info);
   } else {
     /* A grid in log lambda from smooth to rough, each from the last, then between its
      * neighbours. */
-    double centre = log(balance(&p)), step = 2.0 * DECADES * log(10.0) / (GRID - 1);
-    double best = -INFINITY, at = centre;
+    double step = 2.0 * DECADES * log(10.0) / (GRID - 1), best = -INFINITY, at = 0.0;
+    top = log(balance(&p)) + DECADES * log(10.0);
     for (int g = 0; g < GRID; g++) {
-      double rho = centre + DECADES * log(10.0) - g * step;
+      double rho = top - g * step;
       status = newton(&p, exp(rho), fit, info);
       if (status == GPC_NOT_PD)
         return status;
@@ -306,8 +311,7 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
       }
       gpc_call_poll(poll, data);
     }
-    if (at <
-        centre + DECADES * log(10.0)) /* else it is a straight line, and flat beyond */
+    if (at < top)
       at = best_between(&p, fit, info, at, best, step);
     status = newton(&p, exp(at), fit, info);
   }
@@ -322,6 +326,6 @@ gpc_status gpc_smooth_fit(const gpc_spline *spline, size_t m, const double *x,
     for (size_t j = 0; j < k; j++)
       fit->edf += inverse[i + j * k] * info[j + i * k];
   if (k > 2)
-    integrate(&p, fit, poll, data);
+    integrate(&p, top, fit, poll, data);
   return status;
 }

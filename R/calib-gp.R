@@ -76,12 +76,12 @@
 #' these raise the bound. They are fitted after the map, which stays as it is, and are independent of each other in the posterior. With more
 #' classes there are only offsets. With 100 classes the matrix lowered the log loss by 0.006 to 0.008 with 5000 calibration rows, and by about 0.001
 #' with 1000; with 200 it made no difference. [`summary()`][calibrator] lists the classes with clear offsets, and the pairs of classes
-#' between which the matrix changes most. Offsets, matrix and map act together: how much likelier a class becomes on the whole, say
-#' `colMeans(predict(fit, scores))` beside its frequency and its mean score. (How often classes are confused, the usual confusion table, is
+#' between which the matrix changes most. Offsets, matrix and map act together. To see how much likelier a class becomes on the whole, compare
+#' `colMeans(predict(fit, scores))` with its frequency and its mean score. (How often classes are confused, the usual confusion table, is
 #' `table(labels, predict(fit, scores, type = "class"))`.)
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
 #' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`, and `shape[k, d]`, the
-#' shape where the temperature-scaled log-odds are d or -d, which is 0 for d = 2 by definition); `power[k]`. `sd_offset`, `sd_matrix` and so on are the
+#' shape where the temperature-scaled log-odds are d or -d; the shape at d = 2 is defined to be 0, since its level there is part of the offset); `power[k]`. `sd_offset`, `sd_matrix` and so on are the
 #' prior standard deviations (square roots of the variances in `hyper`). `sd_matrix` and `sd_skew` are those of a matrix that multiplies scores divided by their root mean square; `matrix[k, j]` multiplies the scores
 #' themselves. Effects are centred over the classes, so two classes have the same offset with opposite signs, and the log-odds change by the difference, twice the offset.
 #' [`autoplot()`][autoplot.calib_gp] draws the offsets (`what = "offsets"`) and the combined effect of both matrices (`what = "matrix"`).
@@ -136,8 +136,8 @@
 #' interval that would not contain the probability itself is extended to do so.
 #'
 #' With up to 40 class effects, the average is also taken over a common factor of their variances. With three or more
-#' classes, the prior variances of effects that `"auto"` kept are multiplied by the probability that there are effects
-#' at all (from the evidence, with prior odds of one to three). With more than 200
+#' classes, `"auto"` may keep effects although the evidence for them is weak. Their prior variances are therefore multiplied by the posterior probability that there are
+#' effects at all (prior probability 1/4). With more than 200
 #' class effects (a matrix of eleven classes or more) there is no averaging. If `hyper` fixes either the variance or the
 #' lengthscale, the average is taken over the other, with the kernel of the fit. There is no averaging if `hyper` fixes
 #' both, or with `covariance = "diag"` or `optimize_inducing = TRUE`.

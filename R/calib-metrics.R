@@ -206,6 +206,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
       cat("undefined (NaN) with a p-value: a true class has probability 0, which cannot\nhappen to a calibrated forecast, so that the p-value is the smallest possible\n")
     }
   }
+  if ("sharpness" %in% x$measure) cat("sharpness: scaled variance of the confidence; it does not judge calibration\n")
   if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
     cat("overconfidence: mean confidence when wrong\nunderconfidence: mean doubt (1 - confidence) when right\n")
     if ("confidence_gap" %in% x$measure) cat("confidence_gap: |mean confidence - accuracy|, of the most likely class\n")

@@ -84,7 +84,7 @@ confidence_verdict <- function(object, t, clear) {
   }
   if (apart && (mean > accuracy) == (t > 1)) return(paste("the scores were", if (t > 1) "overconfident" else "underconfident"))
   paste0(if (t > 1) "less" else "more", " extreme probabilities fit better", if (known) {
-    paste0(", although mean confidence (", say(mean), ") and accuracy (", say(accuracy), ") agree: confident errors weigh most")
+    paste0(", although the mean confidence (", say(mean), ") is within two standard errors of the accuracy (", say(accuracy), ")")
   })
 }
 

@@ -32,6 +32,7 @@ print_comparison <- function(scores, differences, reference, digits) {
     names(table)[6:8] <- c("MCB", "DSC", "UNC")
     table <- table[vapply(table, function(column) !all(is.na(column)), NA)]
     print_rounded(table, digits)
+    if (measure == "log_loss" && !"MCB" %in% names(table)) cat("(no MCB, DSC and UNC of the log loss with three or more classes)\n")
     part <- differences[differences$measure == measure, ]
     if (!nrow(part)) next
     part$pair <- paste(part$forecast, "-", part$reference)

@@ -246,7 +246,7 @@ print_effects <- function(effects, classes, known) {
   say <- function(x) format(x, digits = 2, trim = TRUE)
   signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
   cat("\nAll class effects together: ", say_worth(effects$worth), " in log evidence.",
-    if (length(effects$parts)) " What would be lost without one part (the others can partly replace it, so these numbers do not add up to the total):", "\n", sep = "")
+    if (length(effects$parts)) " Gain by each part, given the others (which can partly replace it, so these numbers do not add up to the total):", "\n", sep = "")
   for (part in names(effects$parts)) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
     cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
@@ -269,7 +269,8 @@ print_effects <- function(effects, classes, known) {
     said <- if (!nrow(mixed)) {
       "effects between classes: none is more than two posterior standard deviations from 0"
     } else {
-      paste0("effects between classes: in a row where temperature scaling gives 90 % to one class, and the rest equally to the others, the matrix raises (+) or lowers (-) the latent value of another class (+1 multiplies its odds by up to 2.7). ",
+      paste0("effects between classes, by the matrix", if ("softmax" %in% names(effects$parts)) " and the softmax matrix together", ": how the latent value of a class changes in a row where temperature scaling gives 90 % to another class, ",
+        "and the rest equally to all others (+1: about 2.7 times the odds). ",
         if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two posterior standard deviations:")
     }
     pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))

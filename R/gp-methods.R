@@ -90,7 +90,7 @@ say_confidence <- function(object) {
   t <- object$scores_seen$temperature
   if (is.null(t) || !is.finite(t) || isTRUE(object$votes)) return(NULL) # of votes it follows from the floor
   # a temperature that has to make up for a shift of one of two classes says nothing about confidence
-  if (length(object$classes) == 2 && isTRUE(c(object$effects$worth, object$offsets$worth) >= 1)) return(NULL)
+  if (length(object$classes) == 2 && (isTRUE(c(object$effects$worth, object$offsets$worth) >= 1) || !is.null(object[["off"]]))) return(NULL)
   error <- object$scores_seen$temperature_error
   clear <- (t > 1.05 || t < 1 / 1.05) && !isTRUE(abs(log(t)) < 2 * error)
   paste0("best single temperature ", format(t, digits = 3), ": ", confidence_verdict(object, t, clear))

@@ -47,7 +47,7 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 
   names <- if (is.null(names(fits))) describe(fits[[1]])$title else names(fits)
   at <- seq(0, 1, length.out = points)
   rows <- do.call(rbind, unname(Map(function(fit, name) {
-    map <- tryCatch(add_wald_band(calib_map(fit, at, level), fit, level), gpcalib_error_input = function(e) {
+    map <- tryCatch(known_band(fit, add_wald_band(calib_map(fit, at, level), fit, level)), gpcalib_error_input = function(e) {
       if (length(fits) == 1 || !grepl("no calibration map", conditionMessage(e))) stop(e)
       stop_input(paste0("x[[\"", name, "\"]]"), paste0("of class ", class(fit)[1], " has no calibration map for ", length(fit$classes), " classes"),
         "Leave it out, or draw shared maps by plot_latent().")
@@ -106,14 +106,30 @@ add_wald_band <- function(map, fit, level) {
   map
 }
 
-#' Where the calibration scores of one fit end, if maps are drawn well beyond: a sentence, or NULL
+#' Between which raw probabilities of the event the calibration rows of a fit lie, or NULL
+#' @noRd
+event_ends <- function(fit) {
+  ends <- fit[["event_range"]]
+  if (is.null(ends) || fit$input == "probs") ends else stats::plogis(ends)
+}
+
+#' A map without its band beyond the calibration scores, where it would show how little is known as a spike at the edge
+#' @noRd
+known_band <- function(fit, map) {
+  ends <- event_ends(fit)
+  if (is.null(ends) || is.null(map[["conf.low"]])) return(map)
+  map[map$p < ends[1] | map$p > ends[2], c("conf.low", "conf.high")] <- NA_real_
+  map
+}
+
+#' Where the calibration scores of one fit end, if that is not at 0 and 1: a sentence, or NULL
 #' @noRd
 say_event_range <- function(fits) {
-  ends <- if (length(fits) == 1) fits[[1]][["event_range"]]
-  if (is.null(ends)) return(NULL)
-  if (fits[[1]]$input == "logits") ends <- stats::plogis(ends)
-  if (ends[1] < 0.01 && ends[2] > 0.99) return(NULL)
-  paste0(" The calibration scores lie between ", format(ends[1], digits = 2), " and ", format(ends[2], digits = 2), "; what is beyond is extrapolated.")
+  ends <- if (length(fits) == 1) event_ends(fits[[1]])
+  if (is.null(ends) || ends[1] <= 0 && ends[2] >= 1) return(NULL)
+  digits <- 2
+  while (as.numeric(format(ends[2], digits = digits)) == 1 && ends[2] < 1 && digits < 7) digits <- digits + 1
+  paste0(" The calibration scores lie between ", format(ends[1], digits = 2), " and ", format(ends[2], digits = digits), "; what is beyond is extrapolated, and has no band.")
 }
 
 #' What the bands are and, beside other maps, whose

@@ -352,7 +352,7 @@ diagram_caption <- function(tables, plan, base_size) {
   low <- unlist(lapply(tables, function(table) table$conf.low[table$n > 0]))
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
-      if (!is.null(plan$chosen)) paste0(", those with the ", plan$chosen, if (plan$type == "top_label") " rows" else " cases"), ". ")
+      if (!is.null(plan$chosen)) paste0(", ", "those with the ", plan$chosen, if (plan$type == "top_label") " rows" else " cases", if (anyDuplicated(plan$sizes)) " (the first of equals)"), ". ")
   }
   kind <- attr(tables[[1]], "region")
   how <- if (plan$method == "isotonic") {
@@ -362,7 +362,7 @@ diagram_caption <- function(tables, plan, base_size) {
         simultaneous = paste0("; grey: ", percent, " range of the whole curve if the forecast were calibrated"),
         paste0("; grey: pointwise ", percent, " range of the curve if the forecast were calibrated"))
     }, if (few) ". MCB: miscalibration, as part of the Brier score." else {
-      ". Brier score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty."
+      ". Brier score = MCB\u00a0-\u00a0DSC\u00a0+\u00a0UNC: miscalibration, discrimination, uncertainty."
     })
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {

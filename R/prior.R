@@ -197,7 +197,7 @@ print.prior_estimate <- function(x, digits = 3, ...) {
     most <- which.max(abs(apart))
     # Of K classes the largest difference is compared with what K differences reach by chance (Bonferroni); two classes have only one.
     limit <- stats::qnorm(1 - 0.025 / if (length(x) > 2) length(x) else 1)
-    cat("Largest difference from the calibration rows: \"", names(x)[most], "\", ", formatC(abs(apart[most]), digits = 1, format = "f"), " standard errors of the difference (of both frequencies)",
+    cat("Largest difference from the calibration rows: \"", names(x)[most], "\", ", formatC(abs(apart[most]), digits = 1, format = "f"), " standard errors of that difference",
       if (abs(apart[most]) < limit) ": no clear shift" else ": a clear shift",
       if (length(x) > 2) paste0(" (the limit for ", length(x), " classes is ", formatC(limit, digits = 1, format = "f"), ")"), "\n", sep = "")
   }

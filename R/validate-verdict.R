@@ -93,11 +93,11 @@ say_recalibrate <- function(several) {
     " can correct them. If they have been, chance in the calibration rows, which these intervals do not include, may be the reason: calibrate again only with more rows.")
 }
 
-#' Two digits, more where these would say 1
+#' Two digits, more where these would say little of the difference from 1
 #' @noRd
 say_ratio <- function(x) {
   digits <- 2
-  while (as.numeric(format(x, digits = digits)) == 1 && digits < 6) digits <- digits + 1
+  while (abs(as.numeric(format(x, digits = digits)) - x) > 0.2 * abs(x - 1) && digits < 6) digits <- digits + 1
   format(x, digits = digits)
 }
 

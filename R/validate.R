@@ -35,8 +35,8 @@
 #' the logit scale for the c-index. The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 1000 curves drawn
 #' from the normal approximation to the distribution of the smooth curve, weighted by the ratio of their likelihood to that approximation (importance sampling; use [set.seed()] to make them reproducible). These measures are distances:
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
-#' significantly from the diagonal (Wald test at its knots). If it does, consider the curves on the straight way from the diagonal to the fitted curve: the
-#' lower limit is the distance of the first of them that the test does not tell from the fitted one, or the quantile of the drawn curves if that is smaller. For the curve, odds are limited to the range from 1 to N to N to 1, N being the number
+#' significantly from the diagonal (Wald test at its knots). If it does, the lower limit is
+#' the distance of a curve between the diagonal and the fitted one: the nearest to the diagonal that is still compatible with the rows by the same test (or the quantile of the drawn curves, if that is smaller). For the curve, odds are limited to the range from 1 to N to N to 1, N being the number
 #' of rows (at least 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it would move by more
 #' than 0.1 if odds beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows) were limited to that, `print()` gives the slope with this limit, too. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.

@@ -17,7 +17,7 @@ test_that("far scores leave Emax an interval, and the picture no spike", {
   x <- curve_log_odds(far$p, 2000)$x
   gap <- abs(smooth_at(fit, x)$value - plogis(x))
   ends <- quantile(far$p, c(0.01, 0.99), type = 1)
-  expect_equal(emax$estimate, max(gap[far$p > ends[1] & far$p <= ends[2]]), tolerance = 1e-6)
+  expect_equal(emax$estimate, max(gap[far$p > ends[1] & far$p <= ends[2]]), tolerance = 1e-4) # of cells
   band <- attr(reliability_table(far$p, far$y, method = "smooth"), "band")
   expect_gte(min(band$score), plogis(-log(2000)) - 1e-12)
   expect_lte(max(band$score), ends[2] + 1e-12)

@@ -80,7 +80,7 @@ test_that("a temperature is called overconfidence only if the mean confidence di
   right <- max.col(z) == y
   for (fit in list(calib_temperature(z, y), calib_gp(z, y, class_effects = "none"))) {
     expect_equal(fit$row_confidence, c(mean(conf), sqrt(mean((conf - right - mean(conf - right))^2) / 500)))
-    expect_output(print(fit), sprintf("less extreme probabilities fit better, although mean confidence (%.3f) and accuracy (%.3f) agree", mean(conf), mean(right)), fixed = TRUE)
+    expect_output(print(fit), sprintf("less extreme probabilities fit better, although the mean confidence (%.3f) is within two standard errors of the accuracy (%.3f)", mean(conf), mean(right)), fixed = TRUE)
     fit["row_confidence"] <- list(NULL) # as after update()
     expect_output(print(fit), "less extreme probabilities fit better$|less extreme probabilities fit better\n")
   }

@@ -222,7 +222,7 @@ test_that("print() and summary() say what was decided", {
   expect_output(print(three$fit), "class effects: offsets, matrix.* \\(chosen by \"auto\"\\); change in log evidence \\+")
   expect_output(print(shared_gp(three$scores, three$labels)), "class effects: none; all classes share the map\n")
   expect_output(print(calib_gp(three$scores, three$labels, covariance = "diag")), "does not try them with these settings")
-  expect_output(print(summary(three$fit)), "effects between classes: .*\"1\" where the scores say \"2\" \\(\\+")
+  expect_output(print(summary(three$fit)), "effects between classes, by the matrix and the softmax matrix together: .*\"1\" where the scores say \"2\" \\(\\+")
   expect_output(print(summary(three$fit)), "whose offset is more than two posterior standard deviations from 0: \"1\" \\+")
   expect_output(print(summary(pair$fit)), "asymmetry: about [+-]")
   expect_output(print(summary(many$fit)), "offsets: about [+-]")

@@ -9,10 +9,13 @@ test_that("maps are those of calib_map(), with the band where there is one", {
   plot <- plot_map(list(GP = fit, Temperature = cold), points = 51)
   set.seed(1)
   want <- calib_map(fit, seq(0, 1, length.out = 51))
+  beyond <- want$p < fit$event_range[1] | want$p > fit$event_range[2]
+  expect_equal(which(beyond), c(1L, 51L))
+  want[beyond, c("conf.low", "conf.high")] <- NA # no band where no rows were
   got <- plot$data[plot$data$fit == "GP", ]
   expect_equal(got[names(want)], want)
   layers <- layers_of(plot)
-  expect_equal(layers[[2]]$ymin, want$conf.low)
+  expect_equal(layers[[2]]$ymin, want$conf.low[!beyond])
   expect_equal(layers[[3]]$y[layers[[3]]$group == 2], calib_map(cold, seq(0, 1, length.out = 51))$calibrated)
   expect_length(unique(layers[[3]]$linetype), 2)
   expect_match(plot$labels$caption, "95% posterior interval")
@@ -103,6 +106,7 @@ test_that("smoothing a band moves no limit by more than the error of the draws",
   fit <- calib_gp(plogis(3 * z), rbinom(300, 1, plogis(z)))
   set.seed(1)
   rows <- as.data.frame(plot_map(fit)$data)
+  rows <- rows[!is.na(rows$conf.low), ]
   rows$fit <- factor("a")
   rows$class <- factor("1")
   even <- smooth_bands(rows)

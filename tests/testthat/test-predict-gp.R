@@ -471,7 +471,7 @@ test_that("two classes: scores are outside where no row was, whatever the map ha
   logits <- calib_gp(cbind(0, qlogis(p)), y + 1)
   expect_warning(predict(logits, cbind(0, qlogis(c(0.1, 0.5)))), "^50 % of the scores", class = "gpcalib_warning_extrapolation")
   expect_silent(predict(logits, cbind(0, qlogis(p))))
-  expect_match(gsub("\n", " ", plot_map(fit)$labels$caption), "The calibration scores lie between 0.21 and 0.95; what is beyond is extrapolated.", fixed = TRUE)
+  expect_match(gsub("\n", " ", plot_map(fit)$labels$caption), "The calibration scores lie between 0.21 and 0.95; what is beyond is extrapolated, and has no band.", fixed = TRUE)
   more <- suppressWarnings(update(fit, c(0.05, 0.5), c(0, 1)))
   expect_equal(more$event_range, c(0.05, max(p)))
   expect_silent(predict(more, c(0.1, 0.15, 0.5, 0.6)))

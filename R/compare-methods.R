@@ -84,10 +84,13 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
   }
   table$panel <- factor(score_titles[table$measure], levels = score_titles)
   against <- object$reference
+  # one list of names, so that each has one short form
+  names <- unique(c(as.character(table$forecast), as.character(table$reference)))
+  short <- stats::setNames(shorten(names, if (is.null(against)) 14 else 24), names)
   table$pair <- if (is.null(against)) {
-    paste(shorten(table$forecast, 14), "-", shorten(table$reference, 14))
+    paste(short[as.character(table$forecast)], "-", short[as.character(table$reference)])
   } else {
-    shorten(table$forecast, 24)
+    short[as.character(table$forecast)]
   }
   table$pair <- factor(table$pair, levels = rev(unique(table$pair)))
   clear <- table$conf.low > 0 | table$conf.high < 0

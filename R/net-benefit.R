@@ -273,7 +273,7 @@ draw_benefit <- function(table, models, band, event, level, base_size) {
   names <- c(models, intersect(names(strategies), levels(table$forecast)))
   short <- stats::setNames(legend_names(names, base_size), names)
   colours <- stats::setNames(c(pick(ink, length(models), shift = FALSE), rep("grey45", length(names) - length(models))), names)
-  stroke <- stats::setNames(c(pick(strokes, length(models)), c("treat all" = "42", "treat none" = "solid")[setdiff(names, models)]), names)
+  stroke <- stats::setNames(c(pick(strokes, length(models)), c("treat all" = "11", "treat none" = "1171")[setdiff(names, models)]), names)
   # What lies below treating none matters only as such: the axis ends a little below 0.
   top <- max(table$net_benefit, if (band) own$conf.high, na.rm = TRUE)
   if (top <= 0) top <- 0.01

@@ -177,7 +177,18 @@ shorten <- function(x, most) {
   x <- as.character(x)
   short <- cut_middle(x, most)
   if (length(unique(short)) == length(unique(x))) return(short)
-  cut_middle(cut_common(x), max(most, 9)) # the dots of both ends, and something between
+  short <- cut_middle(cut_common(x), max(most, 9)) # the dots of both ends, and something between
+  if (length(unique(short)) == length(unique(x))) short else number_names(x, short)
+}
+
+#' Short names of which some are the same, though the long ones differ: with numbers
+#' @noRd
+number_names <- function(x, short) {
+  each <- !duplicated(x)
+  same <- short[each] %in% short[each][duplicated(short[each])]
+  number <- stats::ave(seq_along(short[each]), short[each], FUN = seq_along)
+  tagged <- ifelse(same, paste0(sub(".{2}$", "", short[each]), " ", number), short[each])
+  tagged[match(x, x[each])]
 }
 
 cut_middle <- function(x, most) {

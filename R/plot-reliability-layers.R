@@ -134,7 +134,7 @@ diagram_titles <- function(plan, base_size) {
     function(x) paste0(x, " (", say_number(round(plan$sizes[x])), if (plan$type == "top_label") "\u00a0rows)" else "\u00a0cases)") # not broken within
   } else if (counted_panels(plan, base_size)) {
     rows <- vapply(plan$tables, function(table) say_number(attr(table, "N")), "")
-    function(x) paste0(x, " (n = ", rows[x], ")")
+    function(x) paste0(x, " (n\u00a0=\u00a0", rows[x], ")")
   } else {
     identity
   }

@@ -159,11 +159,13 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
   if (is.null(spread)) spread <- rows
   if (plan$halves) spread <- spread[spread$n > 0, ]
   if (plan$halves) spread$lower <- pmax(spread$lower, 0.5)
+  corner <- corner_layer(tables, rows, plan, base_size)
   ggplot(rows) +
     diagram_facets(plan, titles) +
+    (if (plan$method == "smooth") corner) + # its halo would hide the ends of curves
     upper +
     upper_extent(limits, limits, panel_names) +
-    corner_layer(tables, rows, plan, base_size) +
+    (if (plan$method != "smooth") corner) +
     (if (plan$histogram) share_layer(spread, diff(limits), pen)) +
     scale_fill_manual(values = c(high = "#D55E00", low = "#0072B2"), guide = "none") +
     ggplot2::scale_alpha_identity() +

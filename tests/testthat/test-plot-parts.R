@@ -47,3 +47,15 @@ test_that("titles of panels are made smaller before they are shortened", {
   expect_equal(title_scale("New York", 8, lines = 1), 1)
   expect_equal(title_scale("New York C", 8, lines = 1), 0.8)
 })
+
+test_that("names that differ stay apart when they are short", {
+  names <- c("Gradient boosting tuned on the training years", "Forest", "Gradient boosting tuned on the calibration years")
+  for (most in 6:40) {
+    short <- shorten(names[c(1, 3, 2, 1)], most)
+    expect_length(unique(short), 3)
+    expect_identical(short[1], short[4])
+  }
+  p <- list(a = c(0.2, 0.6, 0.7, 0.4, 0.1), b = c(0.3, 0.5, 0.8, 0.4, 0.2), c = c(0.1, 0.7, 0.6, 0.3, 0.2))
+  names(p) <- names
+  expect_length(levels(ggplot2::autoplot(suppressWarnings(compare_forecasts(p, c(0, 1, 1, 0, 0))))$data$pair), 3)
+})

@@ -149,7 +149,7 @@ GPC_PART int log_normal(const gpc_joint_row *row, const double *a, double *work,
       e[i + heavy * h] = e[h + heavy * i] =
           weight * own[row->which[i]] * (ah[row->which[i]] - 1.0);
   }
-  gpc_small_product(step, heavy, heavy, a, e, w);
+  gpc_small_product(step, heavy, heavy, a, e, heavy, NULL, w);
   for (size_t h = 0; h < heavy; h++) {
     const double *ah = a + step * h, *wh = w + step * h, weight = own[row->which[h]];
 #pragma omp simd

@@ -124,17 +124,38 @@ static inline float gpc_exp2f(float x) {
   return gpc_times_power(y, whole);
 }
 
-/* 2^x and 2^-x by gpc_exp2f(), whose series is the sum of an even and an odd part, for |x| up to
- * 120. */
-static inline void gpc_exp2f_both(float x, float *up, float *down) {
-  x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
-  x = x < -gpc_exp2f_highest ? -gpc_exp2f_highest : x;
+/* The series of gpc_exp2f() times a factor. */
+typedef struct {
+  float c0, c1, c2, c3, c4, c5;
+} gpc_exp2f_series;
+
+static inline gpc_exp2f_series gpc_exp2f_times(float y) {
+  return (gpc_exp2f_series){y,
+                            y * 0.69314718f,
+                            y * 0.24022651f,
+                            y * 0.05550411f,
+                            y * 0.00961813f,
+                            y * 0.00133336f};
+}
+
+/* y 2^x and y 2^-x by the series times y > 0, which is the sum of an even and an odd part; for
+ * |x| < 120 and y 2^-|x| >= 2^-125. */
+static inline void gpc_exp2f_two(const gpc_exp2f_series *c, float x, float *up,
+                                 float *down) {
   uint32_t whole;
   const float r = gpc_split(x, &whole), r2 = r * r;
-  const float even = 1.0f + r2 * (0.24022651f + r2 * 0.00961813f);
-  const float odd = r * (0.69314718f + r2 * (0.05550411f + r2 * 0.00133336f));
+  const float even = c->c0 + r2 * (c->c2 + r2 * c->c4);
+  const float odd = r * (c->c1 + r2 * (c->c3 + r2 * c->c5));
   *up = gpc_times_power(even + odd, whole);
-  *down = gpc_times_power(even - odd, 0u - whole);
+  *down = gpc_times_power(even - odd, -whole);
+}
+
+/* 2^x and 2^-x by gpc_exp2f(), for |x| up to 120. */
+static inline void gpc_exp2f_both(float x, float *up, float *down) {
+  const gpc_exp2f_series c = gpc_exp2f_times(1.0f);
+  x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
+  x = x < -gpc_exp2f_highest ? -gpc_exp2f_highest : x;
+  gpc_exp2f_two(&c, x, up, down);
 }
 
 /* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */

@@ -257,7 +257,6 @@ static void integrate_heavy(const gpc_joint_softmax *self, const gpc_joint_row *
     phi[b] = row->phi[class[b]] - row->phi[best];
     near[b] = beside[class[b]] - beside[best];
   }
-  memset(self->points.cov, 0, size * n * sizeof(float));
   for (size_t b = 0; b < n; b++) {
     const double *g = row->g + step * order[b], less = g[best];
     float *cov = self->points.cov + size * b;

@@ -158,6 +158,23 @@ static inline void gpc_exp2f_both(float x, float *up, float *down) {
   gpc_exp2f_two(&c, x, up, down);
 }
 
+/* The limits -87 and 40. */
+extern const float gpc_expf_lowest, gpc_expf_highest;
+
+/* exp(x) in single precision, to 2e-7 of it, for x from -87 to 40 (so that squares of it are
+ * numbers), beyond which it stays as it is there. log 2 in two parts, the first of which times
+ * a whole number is exact; the series ends with r^7, |r| <= log(2)/2. */
+static inline float gpc_expf(float x) {
+  x = x > gpc_expf_lowest ? x : gpc_expf_lowest;
+  x = x < gpc_expf_highest ? x : gpc_expf_highest;
+  uint32_t whole;
+  const float t = x * (float)GPC_EXP_LOG2E, k = t - gpc_split(t, &whole);
+  const float r = (x - k * 0.693359375f) + k * 2.12194440e-4f, r2 = r * r;
+  const float a = 0.5f + r * 0.166666667f, b = 0.0416666667f + r * 0.00833333333f;
+  const float c = 0.00138888889f + r * 0.000198412698f;
+  return gpc_times_power(1.0f + (r + r2 * (a + r2 * (b + r2 * c))), whole);
+}
+
 /* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */
 static inline double gpc_expit_minus(double x) {
   x = x < gpc_exp_flush ? gpc_exp_flush : x;

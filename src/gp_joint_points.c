@@ -16,10 +16,6 @@
 #define LEAST 40.0     /* the same of 1 / exp(phi) */
 #define LANES 16       /* columns of the factor have a multiple of so many numbers */
 
-#ifdef GPC_FOURS
-typedef float lane __attribute__((vector_size(32), aligned(4), may_alias));
-#endif
-
 static const size_t pairs_of[2] = {GPC_JOINT_FEW, GPC_JOINT_MANY};
 
 gpc_joint_points gpc_joint_points_get(size_t k, const gpc_memory *memory) {
@@ -63,9 +59,9 @@ static void make_points(const gpc_joint_points *self, int set) {
 GPC_PART void reduce(size_t j, size_t step, const float *from, const float *by,
                      float *to) {
 #ifdef GPC_FOURS /* compilers do not keep arrays in registers of their own accord */
-  lane *y = (lane *)to, s0 = y[0], s1 = y[1];
+  gpc_lane *y = (gpc_lane *)to, s0 = y[0], s1 = y[1];
   for (size_t q = 0; q < j; q++, from += step, by += step) {
-    const lane *v = (const lane *)from;
+    const gpc_lane *v = (const gpc_lane *)from;
     s0 -= v[0] * *by, s1 -= v[1] * *by;
   }
   y[0] = s0, y[1] = s1;
@@ -99,17 +95,17 @@ GPC_PART void factor(const gpc_joint_points *self, size_t n) {
 GPC_PART void move_chunk(size_t count, size_t pairs, const float *l, const float *below,
                          const float *x, float *to, float *next) {
 #ifdef GPC_FOURS
-  lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
-  const lane *v = (const lane *)x;
+  gpc_lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
+  const gpc_lane *v = (const gpc_lane *)x;
   for (size_t q = 0; q < count; q++, x += pairs) {
-    v = (const lane *)x;
+    v = (const gpc_lane *)x;
     s0 += v[0] * l[q], t0 += v[0] * below[q];
     s1 += v[1] * l[q], t1 += v[1] * below[q];
     s2 += v[2] * l[q], t2 += v[2] * below[q];
     s3 += v[3] * l[q], t3 += v[3] * below[q];
   }
-  lane *y = (lane *)to, *z = (lane *)next;
-  v = (const lane *)x;
+  gpc_lane *y = (gpc_lane *)to, *z = (gpc_lane *)next;
+  v = (const gpc_lane *)x;
   y[0] = s0, y[1] = s1, y[2] = s2, y[3] = s3;
   z[0] = t0 + v[0] * below[count], z[1] = t1 + v[1] * below[count];
   z[2] = t2 + v[2] * below[count], z[3] = t3 + v[3] * below[count];
@@ -185,9 +181,9 @@ GPC_PART void add_far(size_t pairs, double phi, float *u, float *v, float *sum) 
 GPC_PART float dot(size_t n, const float *u, const float *v) {
   float total = 0.0f;
 #ifdef GPC_FOURS
-  lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+  gpc_lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
   for (size_t d = 0; d < n; d += CHUNK) {
-    const lane *a = (const lane *)(u + d), *b = (const lane *)(v + d);
+    const gpc_lane *a = (const gpc_lane *)(u + d), *b = (const gpc_lane *)(v + d);
     s0 += a[0] * b[0], s1 += a[1] * b[1], s2 += a[2] * b[2], s3 += a[3] * b[3];
   }
   s0 = (s0 + s1) + (s2 + s3);

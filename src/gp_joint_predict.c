@@ -149,7 +149,7 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->t = t->cs + step;
   t->active = gpc_get_sizes(memory, 2 * k);
   t->heavy = t->active + k;
-  t->c = gpc_get_doubles(memory, step * k);
+  t->c = gpc_get_doubles(memory, step * k + 4);
   t->cov = gpc_get_doubles(memory, t->dense ? step * k : 0);
   memset(t->cov, 0, (t->dense ? step * k : 0) * sizeof(double));
   if (k > 2)

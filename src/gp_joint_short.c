@@ -76,7 +76,7 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->cs = t->d + step;
   t->own = t->cs + step;
   t->out = t->own + step;
-  t->g = gpc_get_doubles(memory, step * k);
+  t->g = gpc_get_doubles(memory, step * k + 4);
   t->middle = gpc_get_doubles(memory, t->row.table.x);
   t->heavy = gpc_get_sizes(memory, k);
   t->average = gpc_joint_softmax_get(k, memory);

@@ -38,11 +38,12 @@
 #define GPC_PART static inline
 #endif
 
-/* Four doubles in one register, or in two; at any address. Without GPC_FOURS compilers
+/* Four doubles or eight floats in one register, or in two; at any address. Without GPC_FOURS compilers
  * would take such vectors apart in memory. */
 #if defined(__clang__) || (defined(__GNUC__) && defined(__x86_64__))
 #define GPC_FOURS
 typedef double gpc_four __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float gpc_lane __attribute__((vector_size(32), aligned(4), may_alias));
 #endif
 
 /* to[i + tall p] := from[p + across i], i and p < 4. */

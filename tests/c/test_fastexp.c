@@ -79,6 +79,12 @@ static void check_single(void) {
     }
   }
   CHECK(off < 4e-6);
+  off = 0.0;
+  for (float x = -87.0f; x < 40.0f; x += 0.00137f)
+    off = fmax(off, fabs((double)gpc_expf(x) / exp((double)x) - 1.0));
+  CHECK(off < 2e-7);
+  CHECK(gpc_expf(0.0f) == 1.0f && gpc_expf(INFINITY) == gpc_expf(40.0f));
+  CHECK(gpc_expf(-INFINITY) == gpc_expf(-87.0f) && gpc_expf(-87.0f) > 0.0f);
   CHECK(gpc_exp2f(-INFINITY) == gpc_exp2f(-126.0f) && gpc_exp2f(-126.0f) > 0.0f);
   for (int sign = -1; sign <= 1; sign += 2) {
     float up, down;

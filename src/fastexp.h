@@ -124,17 +124,55 @@ static inline float gpc_exp2f(float x) {
   return gpc_times_power(y, whole);
 }
 
-/* 2^x and 2^-x by gpc_exp2f(), whose series is the sum of an even and an odd part, for |x| up to
- * 120. */
-static inline void gpc_exp2f_both(float x, float *up, float *down) {
-  x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
-  x = x < -gpc_exp2f_highest ? -gpc_exp2f_highest : x;
+/* The series of gpc_exp2f() times a factor. */
+typedef struct {
+  float c0, c1, c2, c3, c4, c5;
+} gpc_exp2f_series;
+
+static inline gpc_exp2f_series gpc_exp2f_times(float y) {
+  return (gpc_exp2f_series){y,
+                            y * 0.69314718f,
+                            y * 0.24022651f,
+                            y * 0.05550411f,
+                            y * 0.00961813f,
+                            y * 0.00133336f};
+}
+
+/* y 2^x and y 2^-x by the series times y > 0, which is the sum of an even and an odd part; for
+ * |x| < 120 and y 2^-|x| >= 2^-125. */
+static inline void gpc_exp2f_two(const gpc_exp2f_series *c, float x, float *up,
+                                 float *down) {
   uint32_t whole;
   const float r = gpc_split(x, &whole), r2 = r * r;
-  const float even = 1.0f + r2 * (0.24022651f + r2 * 0.00961813f);
-  const float odd = r * (0.69314718f + r2 * (0.05550411f + r2 * 0.00133336f));
+  const float even = c->c0 + r2 * (c->c2 + r2 * c->c4);
+  const float odd = r * (c->c1 + r2 * (c->c3 + r2 * c->c5));
   *up = gpc_times_power(even + odd, whole);
-  *down = gpc_times_power(even - odd, 0u - whole);
+  *down = gpc_times_power(even - odd, -whole);
+}
+
+/* 2^x and 2^-x by gpc_exp2f(), for |x| up to 120. */
+static inline void gpc_exp2f_both(float x, float *up, float *down) {
+  const gpc_exp2f_series c = gpc_exp2f_times(1.0f);
+  x = x > gpc_exp2f_highest ? gpc_exp2f_highest : x;
+  x = x < -gpc_exp2f_highest ? -gpc_exp2f_highest : x;
+  gpc_exp2f_two(&c, x, up, down);
+}
+
+/* The limits -87 and 40. */
+extern const float gpc_expf_lowest, gpc_expf_highest;
+
+/* exp(x) in single precision, to 2e-7 of it, for x from -87 to 40 (so that squares of it are
+ * numbers), beyond which it stays as it is there. log 2 in two parts, the first of which times
+ * a whole number is exact; the series ends with r^7, |r| <= log(2)/2. */
+static inline float gpc_expf(float x) {
+  x = x > gpc_expf_lowest ? x : gpc_expf_lowest;
+  x = x < gpc_expf_highest ? x : gpc_expf_highest;
+  uint32_t whole;
+  const float t = x * (float)GPC_EXP_LOG2E, k = t - gpc_split(t, &whole);
+  const float r = (x - k * 0.693359375f) + k * 2.12194440e-4f, r2 = r * r;
+  const float a = 0.5f + r * 0.166666667f, b = 0.0416666667f + r * 0.00833333333f;
+  const float c = 0.00138888889f + r * 0.000198412698f;
+  return gpc_times_power(1.0f + (r + r2 * (a + r2 * (b + r2 * c))), whole);
 }
 
 /* 1/(1 + exp(x)) for any x; never less than exp(-709), about 1e-308. */

@@ -12,12 +12,15 @@
 #define SINGULAR 1e-6f /* a pivot below this share of its diagonal is none */
 #define CHUNK 32       /* points moved at a time */
 #define FAR 100.0f     /* variances, see add_near() */
+#define CLOSE 80.0     /* powers of two that moves have, see add_close() */
+#define LEAST 40.0     /* the same of 1 / exp(phi) */
 #define LANES 16       /* columns of the factor have a multiple of so many numbers */
 
 static const size_t pairs_of[2] = {GPC_JOINT_FEW, GPC_JOINT_MANY};
 
 gpc_joint_points gpc_joint_points_get(size_t k, const gpc_memory *memory) {
-  gpc_joint_points self = {.k = k, .made = gpc_get_ints(memory, 2)};
+  gpc_joint_points self = {
+      .k = k, .made = gpc_get_ints(memory, 2), .reach = gpc_get_doubles(memory, 2)};
   for (int set = 0; set < 2; set++) {
     self.made[set] = 0;
     self.points[set] = gpc_get_floats(memory, (k + 1) * pairs_of[set]);
@@ -42,29 +45,48 @@ static void make_points(const gpc_joint_points *self, int set) {
   if (k < pairs / 2 && gpc_chol(k, 1e-4, chol) == GPC_OK)
     for (size_t d = 0; d < pairs; d++)
       gpc_solve_rows(1, k, chol, x + k * d);
-  for (size_t d = 0; d < pairs; d++)
+  self->reach[set] = 0.0;
+  for (size_t d = 0; d < pairs; d++) {
     for (size_t j = 0; j < k; j++)
       self->points[set][d + pairs * j] = (float)x[j + k * d];
+    self->reach[set] = fmax(self->reach[set], gpc_dot(k, x + k * d, x + k * d));
+  }
   self->made[set] = 1;
 }
 
+/* LANES numbers of a column, `to`, less those of the j columns before, at `from`, each times
+ * by[step q]. */
+GPC_PART void reduce(size_t j, size_t step, const float *from, const float *by,
+                     float *to) {
+#ifdef GPC_FOURS /* compilers do not keep arrays in registers of their own accord */
+  gpc_lane *y = (gpc_lane *)to, s0 = y[0], s1 = y[1];
+  for (size_t q = 0; q < j; q++, from += step, by += step) {
+    const gpc_lane *v = (const gpc_lane *)from;
+    s0 -= v[0] * *by, s1 -= v[1] * *by;
+  }
+  y[0] = s0, y[1] = s1;
+#else
+  for (size_t q = 0; q < j; q++)
+    for (size_t i = 0; i < LANES; i++)
+      to[i] -= by[step * q] * from[i + step * q];
+#endif
+}
+
 /* The lower triangle of cov [step x n] becomes its factor, which may be singular. What is
- * above the diagonal is worked on, and not looked at. */
+ * above the diagonal and below row n is worked on, and not looked at. */
 GPC_PART void factor(const gpc_joint_points *self, size_t n) {
-  const size_t step = self->step, rows = (n + LANES - 1) / LANES * LANES;
+  const size_t step = self->step;
   for (size_t j = 0; j < n; j++) {
+    const size_t first = j / LANES * LANES;
     float *to = self->cov + step * j;
     const float least = SINGULAR * to[j];
-    for (size_t q = 0; q < j; q++) {
-      const float *from = self->cov + step * q, by = from[j];
-#pragma omp simd
-      for (size_t i = 0; i < rows; i++)
-        to[i] -= by * from[i];
-    }
+    for (size_t i = first; i < n; i += LANES)
+      reduce(j, step, self->cov + i, self->cov + j, to + i);
     const float scale = to[j] > least ? 1.0f / sqrtf(to[j]) : 0.0f;
+    for (size_t i = first; i < n; i += LANES)
 #pragma omp simd
-    for (size_t i = 0; i < rows; i++)
-      to[i] *= scale;
+      for (size_t q = 0; q < LANES; q++)
+        to[i + q] *= scale;
   }
 }
 
@@ -72,19 +94,18 @@ GPC_PART void factor(const gpc_joint_points *self, size_t n) {
  * one below, which has one more; x [pairs x count + 1], of which both are made at once. */
 GPC_PART void move_chunk(size_t count, size_t pairs, const float *l, const float *below,
                          const float *x, float *to, float *next) {
-#ifdef GPC_FOURS /* compilers do not keep arrays in registers of their own accord */
-  typedef float lane __attribute__((vector_size(32), aligned(4), may_alias));
-  lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
-  const lane *v = (const lane *)x;
+#ifdef GPC_FOURS
+  gpc_lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
+  const gpc_lane *v = (const gpc_lane *)x;
   for (size_t q = 0; q < count; q++, x += pairs) {
-    v = (const lane *)x;
+    v = (const gpc_lane *)x;
     s0 += v[0] * l[q], t0 += v[0] * below[q];
     s1 += v[1] * l[q], t1 += v[1] * below[q];
     s2 += v[2] * l[q], t2 += v[2] * below[q];
     s3 += v[3] * l[q], t3 += v[3] * below[q];
   }
-  lane *y = (lane *)to, *z = (lane *)next;
-  v = (const lane *)x;
+  gpc_lane *y = (gpc_lane *)to, *z = (gpc_lane *)next;
+  v = (const gpc_lane *)x;
   y[0] = s0, y[1] = s1, y[2] = s2, y[3] = s3;
   z[0] = t0 + v[0] * below[count], z[1] = t1 + v[1] * below[count];
   z[2] = t2 + v[2] * below[count], z[3] = t3 + v[3] * below[count];
@@ -119,8 +140,22 @@ GPC_PART void move_rows(const gpc_joint_points *self, int set, size_t j, size_t 
                to + (j + 1 < n ? 2 * pairs : pairs) + d);
 }
 
-/* Powers of two of phi +- the moves u[d], into u and v, added to the sums of the points. The first for variances
- * below FAR: beyond, phi and a move may be out of the range of floats where their sum is not. */
+/* Powers of two of phi +- the moves u[d], into u and v, added to the sums of the points. The
+ * first for moves within CLOSE and phi above -LEAST, by gpc_exp2f_both() without its limits, the
+ * factor exp(phi) in its series; the second for variances below FAR: beyond, phi and a move may
+ * be out of the range of floats where their sum is not. */
+GPC_PART void add_close(size_t pairs, double phi, float *u, float *v, float *sum) {
+  const gpc_exp2f_series series =
+      gpc_exp2f_times(gpc_exp2f((float)(phi * GPC_EXP_LOG2E)));
+#pragma omp simd
+  for (size_t d = 0; d < pairs; d++) {
+    float up, down;
+    gpc_exp2f_two(&series, u[d], &up, &down);
+    sum[d] += u[d] = up;
+    sum[pairs + d] += v[d] = down;
+  }
+}
+
 GPC_PART void add_near(size_t pairs, double phi, float *u, float *v, float *sum) {
   const float middle = gpc_exp2f((float)(phi * GPC_EXP_LOG2E));
 #pragma omp simd
@@ -142,14 +177,37 @@ GPC_PART void add_far(size_t pairs, double phi, float *u, float *v, float *sum) 
   }
 }
 
+/* u'v, n a multiple of CHUNK. */
+GPC_PART float dot(size_t n, const float *u, const float *v) {
+  float total = 0.0f;
+#ifdef GPC_FOURS
+  gpc_lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+  for (size_t d = 0; d < n; d += CHUNK) {
+    const gpc_lane *a = (const gpc_lane *)(u + d), *b = (const gpc_lane *)(v + d);
+    s0 += a[0] * b[0], s1 += a[1] * b[1], s2 += a[2] * b[2], s3 += a[3] * b[3];
+  }
+  s0 = (s0 + s1) + (s2 + s3);
+  for (size_t i = 0; i < sizeof s0 / sizeof total; i++)
+    total += s0[i];
+#else
+  for (size_t d = 0; d < n; d++)
+    total += u[d] * v[d];
+#endif
+  return total;
+}
+
 /* The average of softmax(0, phi +- L x) over the points, L lower, by powers of two. */
 GPC_FUSED static void average(const gpc_joint_points *self, int set, size_t n,
                               const double *phi, double *out) {
   const size_t pairs = pairs_of[set];
   float sum[2 * GPC_JOINT_MANY];
-  int far = 0;
-  for (size_t j = 0; j < n; j++)
-    far |= !(self->cov[j + self->step * j] < FAR);
+  const double most = CLOSE / GPC_EXP_LOG2E * (CLOSE / GPC_EXP_LOG2E) / self->reach[set];
+  int far = 0, close = 1;
+  for (size_t j = 0; j < n; j++) {
+    const float var = self->cov[j + self->step * j];
+    far |= !(var < FAR);
+    close &= (double)var < most && phi[j] * GPC_EXP_LOG2E > -LEAST;
+  }
   factor(self, n);
   for (size_t d = 0; d < 2 * pairs; d++)
     sum[d] = 1.0f;
@@ -157,7 +215,9 @@ GPC_FUSED static void average(const gpc_joint_points *self, int set, size_t n,
     float *u = self->moves + 2 * pairs * j, *v = u + pairs;
     if (j % 2 == 0)
       move_rows(self, set, j, n);
-    if (far)
+    if (close)
+      add_close(pairs, phi[j], u, v, sum);
+    else if (far)
       add_far(pairs, phi[j], u, v, sum);
     else
       add_near(pairs, phi[j], u, v, sum);
@@ -167,11 +227,7 @@ GPC_FUSED static void average(const gpc_joint_points *self, int set, size_t n,
     sum[d] = 1.0f / sum[d];
   for (size_t j = 0; j < n; j++) {
     const float *u = self->moves + 2 * pairs * j;
-    float total = 0.0f;
-#pragma omp simd reduction(+ : total)
-    for (size_t d = 0; d < 2 * pairs; d++)
-      total += u[d] * sum[d];
-    out[j] = 0.5 * (double)total / (double)pairs;
+    out[j] = 0.5 * (double)dot(2 * pairs, u, sum) / (double)pairs;
   }
 }
 

@@ -13,6 +13,7 @@
 typedef struct {
   size_t k, step; /* step: k, rounded up */
   int *made;      /* [2] have the few points, or the many, been asked for? */
+  double *reach;  /* [2] the largest squared length of one of them */
   float *points
       [2]; /* [pairs x (k + 1)] of each set: columns with covariance I, and one of 0 */
   float *moves, *row;  /* [2 pairs k], [2 (k + 1)] */
@@ -24,8 +25,7 @@ typedef struct {
 gpc_joint_points gpc_joint_points_get(size_t k, const gpc_memory *memory);
 
 /* out [n] := E softmax(0, f), f ~ N(phi, cov), phi <= 0, in n >= 2 dimensions, without the
- * class whose latent value is 0. The lower triangle of self->cov [step x n] has the covariances, the
- * rest of it zeros; all are overwritten. The first dimensions are integrated best.
+ * class whose latent value is 0. The lower triangle of self->cov [step x n] has the covariances; all of it is overwritten. The first dimensions are integrated best.
  * many: is the row wide? */
 void gpc_joint_points_average(const gpc_joint_points *self, int many, size_t n,
                               const double *phi, double *out);

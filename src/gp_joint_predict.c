@@ -27,14 +27,14 @@ static size_t pair_of(size_t a, size_t b) {
 typedef struct {
   gpc_joint_reader row;
   gpc_joint_softmax average;
-  int dense;        /* are the classes few? */
-  double *pairs;    /* otherwise [packed] of each pair: by packed(x x') */
-  double *out;      /* [step] of a row */
-  size_t *active;   /* [k] classes that are not ruled out ... */
-  size_t *heavy;    /* [k] ... and the heavy ones by their place among them */
-  double *cov;      /* [step x k] of the effects of a row, if classes are few */
-  double *t, *side; /* [step x x], [x x k] moves of the active and of the heavy classes */
-  double *c;        /* [step x k] covariances with the heavy classes */
+  int dense;      /* are the classes few? */
+  double *pairs;  /* otherwise [packed] of each pair: by packed(x x') */
+  double *out;    /* [step] of a row */
+  size_t *active; /* [k] classes that are not ruled out ... */
+  size_t *heavy;  /* [k] ... and the heavy ones by their place among them */
+  double *cov;    /* [step x k] of the effects of a row, if classes are few */
+  double *t;      /* [step x x] moves of the active classes */
+  double *c;      /* [step x k] covariances with the heavy classes */
   double *fa, *sa, *pa, *da, *diag, *cs; /* [step] of the active classes */
 } predictor;
 
@@ -149,8 +149,7 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   t->t = t->cs + step;
   t->active = gpc_get_sizes(memory, 2 * k);
   t->heavy = t->active + k;
-  t->side = gpc_get_doubles(memory, x * k);
-  t->c = gpc_get_doubles(memory, step * k);
+  t->c = gpc_get_doubles(memory, step * k + 4);
   t->cov = gpc_get_doubles(memory, t->dense ? step * k : 0);
   memset(t->cov, 0, (t->dense ? step * k : 0) * sizeof(double));
   if (k > 2)
@@ -260,13 +259,11 @@ GPC_FUSED static void row_covariance(predictor *t, const double *forms,
     t->diag[a] = t->row.rho[active[a]] + own_variance(t, forms, active[a]);
   for (size_t p = 0; p < x; p++) {
     const double *tp = moves + from * p;
-    for (size_t h = 0; h < heavies; h++)
-      t->side[p + x * h] = tp[t->heavy[h]];
 #pragma omp simd
     for (size_t a = 0; a < count; a++)
       t->diag[a] += tp[a] * tp[a];
   }
-  gpc_small_product(from, heavies, x, moves, t->side, t->c);
+  gpc_small_product(from, heavies, x, moves, moves, from, t->heavy, t->c);
   for (size_t h = 0; h < heavies; h++) {
     const size_t b = t->heavy[h];
     double *c = t->c + from * h;

@@ -40,11 +40,11 @@ void gpc_joint_reader_get(const gpc_memory *memory, size_t shared, size_t forms,
   t->forms = gpc_get_doubles(memory, ROWS * form_step(t));
   t->scores = gpc_get_doubles(memory, ROWS * step);
   t->work = gpc_get_doubles(memory, 2 * k);
-  t->f = gpc_get_doubles(memory, step * (3 + t->table.x));
-  memset(t->f, 0, step * (3 + t->table.x) * sizeof(double));
-  t->s = t->f + step;
-  t->rho = t->s + step;
-  t->t = t->rho + step;
+  t->t = gpc_get_doubles(memory, step * (t->table.columns + 1));
+  t->f = t->t + step * t->table.x;
+  t->rho = t->f + step;
+  t->s = t->t + step * t->table.columns;
+  memset(t->s, 0, step * sizeof(double));
 }
 
 void gpc_joint_reader_form(const gpc_joint_reader *t, size_t form, const double *b,
@@ -106,17 +106,20 @@ GPC_FUSED static void softmax(size_t k, const double *f, double *s) {
 }
 
 GPC_FUSED const double *gpc_joint_reader_row(gpc_joint_reader *t, size_t i) {
-  const size_t k = t->k, step = t->step;
+  const size_t k = t->k, step = gpc_joint_step(k);
   const double *line = t->line + gpc_row_matrix_step(&t->linear) * i;
   const double *z = t->scores + step * i;
-  gpc_joint_table_row(&t->table, &t->fit->features, k, step, z, t->t, t->f, t->rho);
+  double *f = t->f, *rho = t->rho, *moves = t->t;
+  gpc_joint_table_row(&t->table, k, z, moves);
 #pragma omp simd
-  for (size_t j = 0; j < k; j++)
-    t->f[j] += line[j];
-  gpc_prior_add_mu(&t->fit->process.prior, k, z, t->f);
+  for (size_t j = 0; j < step; j++) {
+    f[j] += line[j];
+    rho[j] = rho[j] > 0.0 ? rho[j] : 0.0;
+  }
+  gpc_prior_add_mu(&t->fit->process.prior, k, z, f);
 #pragma omp simd
   for (size_t q = 0; q < step * t->shared; q++)
-    t->t[q] += line[step + q];
-  softmax(k, t->f, t->s);
+    moves[q] += line[step + q];
+  softmax(k, f, t->s);
   return t->forms + form_step(t) * i;
 }

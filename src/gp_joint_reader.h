@@ -24,8 +24,11 @@ typedef struct {
   float *packed_single, *x_single;            /* the second of a row */
   double *work;                               /* [2 k] */
   /* of a row: */
-  double *f, *s, *rho; /* [step] means, their softmax (0 beyond k), residual variances */
-  double *t;           /* [step x table.x] moves with directions of the process */
+  double *
+      t; /* [step x table.columns] moves with directions of the process; of its next columns
+                are ... */
+  double *f, *rho; /* [step] the means and the residual variances; ... */
+  double *s;       /* [step] and the softmax of the means. All are 0 beyond k */
 } gpc_joint_reader;
 
 /* Room for rows, once there is a table (which says how many directions there are). shared:

@@ -17,12 +17,14 @@
 #include <string.h>
 
 #define ROWS GPC_JOINT_READER_ROWS
+#define FOUR 4 /* classes at a time */
 
 typedef struct {
   gpc_joint_reader row;
   gpc_joint_softmax average;
   double *d, *cs, *own, *out; /* [step] D, C s and d_k of eq. (24) and above */
-  double *g, *side;           /* [step x k] by heavy class; [x x k] their t */
+  double *middle;             /* [x] s't */
+  double *g;                  /* [step x k] by heavy class */
   size_t *heavy;              /* [k] */
 } predictor;
 
@@ -68,14 +70,14 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
   const gpc_status status = set_covariance(t, memory);
   if (status != GPC_OK)
     return status;
-  const size_t k = t->row.k, step = t->row.step, x = t->row.table.x;
+  const size_t k = t->row.k, step = t->row.step;
   t->d = gpc_get_doubles(memory, 4 * step);
   memset(t->d, 0, 4 * step * sizeof(double));
   t->cs = t->d + step;
   t->own = t->cs + step;
   t->out = t->own + step;
-  t->g = gpc_get_doubles(memory, step * k);
-  t->side = gpc_get_doubles(memory, x * k);
+  t->g = gpc_get_doubles(memory, step * k + 4);
+  t->middle = gpc_get_doubles(memory, t->row.table.x);
   t->heavy = gpc_get_sizes(memory, k);
   t->average = gpc_joint_softmax_get(k, memory);
   return GPC_OK;
@@ -83,24 +85,37 @@ static gpc_status begin(const gpc_gp_data *data, const gpc_joint_fitted *fit,
 
 /* D and C s; forms: x'(own_k - common) x. mean := s'D. Returns s'C s. */
 GPC_FUSED static double spread_row(predictor *t, const double *forms, double *mean) {
-  const size_t step = t->row.step;
-  const double *s = t->row.s;
-  double *own = t->own, *cs = t->cs, *d = t->d, all = 0.0, sum = 0.0;
-#pragma omp simd
-  for (size_t j = 0; j < step; j++) {
-    d[j] = own[j] = forms[j] + t->row.rho[j];
-    cs[j] = s[j] * own[j];
-  }
-  for (size_t p = 0; p < t->row.table.x; p++) {
-    const double *tp = t->row.t + step * p;
-    double middle = 0.0;
-#pragma omp simd reduction(+ : middle)
+  const size_t step = gpc_joint_step(t->row.k), x = t->row.table.x;
+  const double *s = t->row.s, *rho = t->row.rho, *moves = t->row.t;
+  double *own = t->own, *cs = t->cs, *d = t->d, *middle = t->middle, all = 0.0, sum = 0.0;
+  for (size_t p = 0; p < x; p++) {
+    double here = 0.0;
+#pragma omp simd reduction(+ : here)
     for (size_t j = 0; j < step; j++)
-      middle += s[j] * tp[j];
+      here += s[j] * moves[j + step * p];
+    middle[p] = here;
+  }
 #pragma omp simd
-    for (size_t j = 0; j < step; j++) {
-      cs[j] += tp[j] * middle;
-      d[j] += tp[j] * tp[j];
+  for (size_t j = 0; j < step; j++)
+    own[j] = forms[j] + rho[j];
+  for (size_t j = 0; j < step; j += FOUR) {
+    const double *tp = moves + j;
+    double var[FOUR], with[FOUR];
+    for (size_t i = 0; i < FOUR; i++) {
+      var[i] = own[j + i];
+      with[i] = s[j + i] * own[j + i];
+    }
+    for (size_t p = 0; p < x; p++, tp += step) {
+      const double by = middle[p];
+#pragma omp simd
+      for (size_t i = 0; i < FOUR; i++) {
+        with[i] += tp[i] * by;
+        var[i] += tp[i] * tp[i];
+      }
+    }
+    for (size_t i = 0; i < FOUR; i++) {
+      cs[j + i] = with[i];
+      d[j + i] = var[i];
     }
   }
 #pragma omp simd reduction(+ : all)
@@ -121,10 +136,7 @@ GPC_FUSED static double spread_row(predictor *t, const double *forms, double *me
 /* Covariances with the heavy classes, g [step x heavy]. */
 GPC_FUSED static void set_pairs(const predictor *t, double all, size_t heavy) {
   const size_t step = t->row.step, x = t->row.table.x;
-  for (size_t h = 0; h < heavy; h++)
-    for (size_t p = 0; p < x; p++)
-      t->side[p + x * h] = t->row.t[t->heavy[h] + step * p];
-  gpc_small_product(step, heavy, x, t->row.t, t->side, t->g);
+  gpc_small_product(step, heavy, x, t->row.t, t->row.t, step, t->heavy, t->g);
   for (size_t h = 0; h < heavy; h++) {
     const size_t l = t->heavy[h];
     const double less = t->cs[l] - all;

@@ -1,8 +1,8 @@
 /* gp_joint_softmax.c: see gp_joint_softmax.h. */
 #include "gp_joint_softmax.h"
+#include "gp_joint_moments.h"
 #include "fastexp.h"
 #include "fastlog.h"
-#include "linalg_rows.h"
 #include "quadrature.h"
 #include "simd.h"
 
@@ -14,21 +14,17 @@
 #define MOST_SPREAD 0.5
 #define STEEP 1.0 /* D of a class beyond which the expansion ends in an exponential */
 
-/* The sum over the classes by eq. (24a) may be off by so much: a probability is then off by
- * half of it at the most (simulated rows of 2 to 10 classes, bench/results/effects-speed.md). */
-#define MOST_OFF 2e-4
 /* sum_j s_j D_j^2 beyond which it is not worth trying: 15 of 1640 such rows of six classifier
  * outputs were good enough, and none of 940 beyond twice as much. */
 #define MOST_SQUARE 0.05
 
 #define LIGHT 1e-3 /* probabilities that are not integrated, with what is open of them */
 #define WIDE 0.25  /* mean of D in a row ... */
-#define WIDE_CLASS 4.0 /* ... or D of a class, which may then win now and then: */
+#define WIDE_CLASS GPC_JOINT_WIDE_CLASS /* ... or D of a class: */
 #define LIGHT_WIDE 1e-4
 /* D of a class for which there are many points: with few the log loss of mnist_adaboost after
  * 200 rows was off by 1e-3, since small probabilities were. */
 #define MANY_POINTS 2.0
-#define RARE 1e-5        /* mean of exp(g) by which such a class may count */
 #define MOST_OPEN 60.0   /* D with which exp(D / 2) is no limit any more */
 #define MOST_POWER 700.0 /* g beyond which exp(g) would be no number */
 #define CHUNK 8          /* classes at a time */
@@ -103,72 +99,6 @@ GPC_PART void set_powers(const gpc_joint_row *row, double *a) {
     a[i] = gpc_exp_nonpos(row->g[i] < MOST_POWER ? row->g[i] : MOST_POWER);
 }
 
-/* own and m: means of exp(g), and what the light classes add to a class's denominator. 0
- * where a class is rare and huge: the moments say nothing of the rest, and the sum would
- * be one all the same. v [step]. */
-GPC_PART int set_means(const gpc_joint_row *row, double *own, double *m, double *v) {
-  double rare = 0.0, light = 0.0;
-#pragma omp simd reduction(max : rare)
-  for (size_t j = 0; j < row->step; j++) {
-    /* a light class has a part in its own denominator; of a wide one the mean of that part
-     * is huge and rare, and says nothing of the reciprocal's */
-    const double half = gpc_exp(0.5 * row->d[j]), part = row->s[j] * half;
-    /* choices by factors: a loop with branches does not vectorise */
-    const double wide = 0.5 + copysign(0.5, row->d[j] - WIDE_CLASS), huge = wide * part;
-    double more = part * half * half - part;
-    more = more < gpc_limit_large ? more : gpc_limit_large; /* 0 times it is 0 */
-    v[j] = own[j] = part;
-    m[j] = (1.0 - wide) * more;
-    rare = huge > rare ? huge : rare;
-  }
-  if (rare > RARE)
-    return 0;
-  for (size_t h = 0; h < row->heavy; h++)
-    m[row->which[h]] = v[row->which[h]] = 0.0;
-  for (size_t j = 0; j < row->k; j++)
-    light += v[j];
-#pragma omp simd
-  for (size_t j = 0; j < row->step; j++) {
-    m[j] += light;
-    v[j] = 0.0;
-  }
-  return 1;
-}
-
-/* eq. (24a) into out; 0 if it is not good enough. a: exp(g); work [k k + k step + 3 step]. */
-GPC_PART int log_normal(const gpc_joint_row *row, const double *a, double *work,
-                        double *out) {
-  const size_t step = row->step, heavy = row->heavy;
-  double *own = work, *m = own + step, *v = m + step, *e = v + step;
-  double *w = e + heavy * heavy, sum = 0.0;
-  if (!set_means(row, own, m, v))
-    return 0;
-  for (size_t h = 0; h < heavy; h++) {
-    const double *ah = a + step * h, weight = own[row->which[h]];
-    for (size_t i = 0; i <= h; i++)
-      e[i + heavy * h] = e[h + heavy * i] =
-          weight * own[row->which[i]] * (ah[row->which[i]] - 1.0);
-  }
-  gpc_small_product(step, heavy, heavy, a, e, w);
-  for (size_t h = 0; h < heavy; h++) {
-    const double *ah = a + step * h, *wh = w + step * h, weight = own[row->which[h]];
-#pragma omp simd
-    for (size_t j = 0; j < step; j++) {
-      m[j] += weight * ah[j];
-      v[j] += ah[j] * wh[j];
-    }
-  }
-#pragma omp simd reduction(+ : sum)
-  for (size_t j = 0; j < step; j++) {
-    const double inv = 1.0 / m[j];
-    sum += out[j] = own[j] * inv * (1.0 + v[j] * inv * inv);
-  }
-#pragma omp simd
-  for (size_t j = 0; j < step; j++)
-    out[j] /= sum;
-  return fabs(sum - 1.0) <= MOST_OFF;
-}
-
 /* phi(x) / Q(x) for x >= 0, within 1e-4 of it (data-raw/hazard-coefficients.R). */
 GPC_PART double hazard(double x) {
   return (5.265019 + x * (7.446637 + x * (4.061075 + x))) /
@@ -216,7 +146,8 @@ gpc_joint_softmax gpc_joint_softmax_get(size_t k, const gpc_memory *memory) {
   const size_t step = gpc_joint_step(k);
   return (gpc_joint_softmax){.points = gpc_joint_points_get(k, memory),
                              .powers = gpc_get_doubles(memory, step * k),
-                             .work = gpc_get_doubles(memory, k * k + k * step + 3 * step),
+                             .work = gpc_get_doubles(memory, 2 * k + 3 * step),
+                             .single = gpc_get_floats(memory, gpc_joint_moments_work(k)),
                              .order = gpc_get_sizes(memory, k),
                              .class = gpc_get_sizes(memory, k)};
 }
@@ -257,7 +188,6 @@ static void integrate_heavy(const gpc_joint_softmax *self, const gpc_joint_row *
     phi[b] = row->phi[class[b]] - row->phi[best];
     near[b] = beside[class[b]] - beside[best];
   }
-  memset(self->points.cov, 0, size * n * sizeof(float));
   for (size_t b = 0; b < n; b++) {
     const double *g = row->g + step * order[b], less = g[best];
     float *cov = self->points.cov + size * b;
@@ -282,15 +212,15 @@ GPC_FUSED static int moments(const gpc_joint_softmax *self, const gpc_joint_row 
 #pragma omp simd reduction(+ : square)
   for (size_t j = 0; j < row->step; j++)
     square += row->s[j] * row->d[j] * row->d[j];
-  const int near = row->mean <= MOST_SPREAD && square <= MOST_SQUARE;
-  if (near || row->heavy < row->k)
-    set_powers(row, self->powers);
-  if (near && log_normal(row, self->powers, self->work, out))
+  if (row->mean <= MOST_SPREAD && square <= MOST_SQUARE &&
+      gpc_joint_moments(row, self->work, self->single, out))
     return 1;
   for (size_t h = 0; h < row->heavy; h++)
     mass += row->s[row->which[h]];
-  if (row->heavy < row->k)
+  if (row->heavy < row->k) {
+    set_powers(row, self->powers);
     set_rare(row, self->powers, mass, self->work, out);
+  }
   return 0;
 }
 

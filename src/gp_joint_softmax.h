@@ -30,7 +30,8 @@ static inline size_t gpc_joint_step(size_t k) { return (k + 3) / 4 * 4; }
 typedef struct {
   gpc_joint_points points;
   double *powers;        /* [step x k] */
-  double *work;          /* [k k + k step + 3 step] */
+  double *work;          /* [2 k + 3 step] */
+  float *single;         /* of gp_joint_moments.h */
   size_t *order, *class; /* [k] */
 } gpc_joint_softmax;
 
@@ -40,7 +41,7 @@ typedef struct {
   const size_t *which;   /* [heavy] the heavy classes */
   const double *phi, *s; /* [step] */
   const double *d;       /* [step] */
-  const double *g;       /* [step x heavy] */
+  const double *g;       /* [step x heavy], and room for four more */
   double mean;           /* sum_j s_j D_j */
   size_t top;            /* place of the most likely class in `which`; need not be set */
 } gpc_joint_row;

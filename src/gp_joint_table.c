@@ -1,5 +1,6 @@
 /* gp_joint_table.c: see gp_joint_table.h. */
 #include "gp_joint_table.h"
+#include "gp_joint_softmax.h"
 #include "linalg.h"
 #include "simd.h"
 
@@ -100,7 +101,7 @@ gpc_status gpc_joint_table_make(const gpc_joint_fitted *fit,
   const double *root = directions->root;
   const size_t m = basis->m, all = root ? m + fit->slopes : 0;
   gpc_status status = GPC_OK;
-  *table = (gpc_joint_table){.sloped = fit->slopes > 0};
+  *table = (gpc_joint_table){.end = gpc_joint_held_slope(&fit->features, INFINITY)};
   place_nodes(basis, root ? NODES_PER_L : FINE_PER_L, table);
   const size_t n = table->nodes;
   double *z = gpc_get_doubles(memory, n), *a = gpc_get_doubles(memory, n * m);
@@ -125,7 +126,7 @@ gpc_status gpc_joint_table_make(const gpc_joint_fitted *fit,
   for (size_t p = x; p < columns; p++)
     table->slope[p] = 0.0;
   table->node = gpc_get_doubles(memory, n * columns);
-  table->row = gpc_get_doubles(memory, columns);
+  table->rows = gpc_get_doubles(memory, 4 * columns);
   for (size_t i = 0; i < n; i++) {
     double *to = table->node + columns * i;
     for (size_t p = 0; p < x; p++)
@@ -138,15 +139,16 @@ gpc_status gpc_joint_table_make(const gpc_joint_fitted *fit,
   return status;
 }
 
-/* Of some classes: the first of the four nodes about each score, and their weights. NaN leads
- * to the beginning. */
-GPC_PART void place(const gpc_joint_table *t, size_t some, const double *z, int *first,
-                    double w[4][SOME]) {
+/* Of some classes: the first of the four nodes about each score, and their weights and what the
+ * slope is multiplied by. NaN leads to the beginning. Classes from `some` to `all` get nothing. */
+GPC_PART void place(const gpc_joint_table *t, size_t some, size_t all, const double *z,
+                    int *first, double w[5][SOME]) {
   const double last = (double)(t->nodes - 3), low = t->low, inv_step = t->inv_step;
+  const double end = t->end;
   const int most = (int)(t->nodes - 3);
 #pragma omp simd
   for (size_t j = 0; j < some; j++) {
-    double at = (z[j] - low) * inv_step;
+    double at = (z[j] - low) * inv_step, held = z[j] > -end ? z[j] : -end;
     at = at > 1.0 ? at : 1.0;
     at = at < last ? at : last;
     int node = (int)at;
@@ -157,37 +159,36 @@ GPC_PART void place(const gpc_joint_table *t, size_t some, const double *z, int 
     w[1][j] = (u - 1.0) * e;
     w[2][j] = -u * e;
     w[3][j] = (u + 1.0) * d;
+    w[4][j] = held < end ? held : end;
     first[j] = node - 1;
+  }
+  for (size_t j = some; j < all; j++) {
+    for (size_t i = 0; i < 5; i++)
+      w[i][j] = 0.0;
+    first[j] = 0;
   }
 }
 
-GPC_FUSED void gpc_joint_table_row(const gpc_joint_table *table,
-                                   const gpc_features *features, size_t k, size_t step,
-                                   const double *z, double *t, double *mean,
-                                   double *rho) {
-  const size_t c = table->columns, x = table->x;
-  double *row = table->row, w[4][SOME];
+GPC_FUSED void gpc_joint_table_row(const gpc_joint_table *table, size_t k,
+                                   const double *z, double *t) {
+  const size_t c = table->columns / 4 * 4, step = gpc_joint_step(k);
+  const double *slope = table->slope;
+  double *rows = table->rows, w[5][SOME];
   int first[SOME];
-  for (size_t j = 0; j < k; j++) {
+  for (size_t j = 0; j < step; j++) {
     const size_t i = j % SOME;
     if (i == 0)
-      place(table, k - j < SOME ? k - j : SOME, z + j, first, w);
+      place(table, k - j < SOME ? k - j : SOME, step - j < SOME ? step - j : SOME, z + j,
+            first, w);
     const double *a = table->node + c * (size_t)first[i];
-    const double w0 = w[0][i], w1 = w[1][i], w2 = w[2][i], w3 = w[3][i];
-    if (table->sloped) {
-      const double held = gpc_joint_held_slope(features, z[j]);
+    const double w0 = w[0][i], w1 = w[1][i], w2 = w[2][i], w3 = w[3][i], held = w[4][i];
+    double *row = rows + c * (j % 4);
 #pragma omp simd
-      for (size_t p = 0; p < c; p++) /* the slope has no part behind x */
-        row[p] = w0 * a[p] + w1 * a[p + c] + w2 * a[p + 2 * c] + w3 * a[p + 3 * c] +
-                 held * table->slope[p];
-    } else {
-#pragma omp simd
-      for (size_t p = 0; p < c; p++)
-        row[p] = w0 * a[p] + w1 * a[p + c] + w2 * a[p + 2 * c] + w3 * a[p + 3 * c];
-    }
-    for (size_t p = 0; p < x; p++)
-      t[j + step * p] = row[p];
-    mean[j] = row[x];
-    rho[j] = row[x + 1] > 0.0 ? row[x + 1] : 0.0;
+    for (size_t p = 0; p < c; p++) /* the slope has no part behind x */
+      row[p] = w0 * a[p] + w1 * a[p + c] + w2 * a[p + 2 * c] + w3 * a[p + 3 * c] +
+               held * slope[p];
+    if (j % 4 == 3)
+      for (size_t p = 0; p < c; p += 4)
+        gpc_turn_fours(rows + p, c, t + j - 3 + step * p, step);
   }
 }

@@ -16,8 +16,8 @@ typedef struct {
   double low, inv_step;
   double *node;  /* [nodes][columns] U'a [x], a'm and rho, S_xx = U U' */
   double *slope; /* [columns] the slope's row of U, 0 without one and behind it */
-  int sloped;    /* is there one? */
-  double *row;   /* [columns] work */
+  double end;    /* scores beyond which the slope's part stays as it is */
+  double *rows;  /* [4][columns] work */
 } gpc_joint_table;
 
 typedef struct {
@@ -40,10 +40,9 @@ gpc_status gpc_joint_table_make(const gpc_joint_fitted *fit,
                                 const gpc_joint_directions *directions,
                                 const gpc_memory *memory, gpc_joint_table *table);
 
-/* A row of scores z [k]: t [step x x] U'a with the slope's part, class after class, a'm and
- * rho [step]. What is beyond k stays as it is. */
-void gpc_joint_table_row(const gpc_joint_table *table, const gpc_features *features,
-                         size_t k, size_t step, const double *z, double *t, double *mean,
-                         double *rho);
+/* A row of scores z [k] into t [step x columns], step = gpc_joint_step(k): U'a with the slope's
+ * part, then a'm, then rho, and what is beyond them; 0 beyond k. */
+void gpc_joint_table_row(const gpc_joint_table *table, size_t k, const double *z,
+                         double *t);
 
 #endif

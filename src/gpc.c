@@ -5,6 +5,7 @@
 const double gpc_exp_lowest = -746.0;
 const double gpc_exp_highest = 710.0;
 const float gpc_exp2f_lowest = -126.0f, gpc_exp2f_highest = 120.0f;
+const float gpc_expf_lowest = -87.0f, gpc_expf_highest = 40.0f;
 const double gpc_exp_flush = -0x1.628b76e3a7b61p+9; /* -1023 log 2 */
 const double gpc_exp_normal = 709.0;
 const double gpc_limit_zero = 0.0, gpc_limit_small = 1e-300, gpc_limit_large = 1e300;

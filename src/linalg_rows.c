@@ -46,15 +46,17 @@ GPC_TILES static void tile_of_eight(size_t m, const double *w, size_t along,
 }
 #endif
 
-GPC_FUSED static void tile_of_four(size_t m, const double *w, size_t along,
-                                   const double **x, double **y) {
+/* y[i][q] := the sums over m terms of q of eight results and i of four rows; terms of w are
+ * `along` apart, those of x `across`. */
+GPC_PART void tile_of_four(size_t m, const double *w, size_t along, const double **x,
+                           size_t across, double **y) {
 #ifdef GPC_FOURS
   const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
   gpc_four s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
-  for (size_t p = 0; p < m; p++, w += along) {
+  for (size_t p = 0, q = 0; p < m; p++, q += across, w += along) {
     const gpc_four s = *(const gpc_four *)w, t = *(const gpc_four *)(w + 4);
-    s0 += s * x0[p], s1 += s * x1[p], s2 += s * x2[p], s3 += s * x3[p];
-    t0 += t * x0[p], t1 += t * x1[p], t2 += t * x2[p], t3 += t * x3[p];
+    s0 += s * x0[q], s1 += s * x1[q], s2 += s * x2[q], s3 += s * x3[q];
+    t0 += t * x0[q], t1 += t * x1[q], t2 += t * x2[q], t3 += t * x3[q];
   }
   gpc_four *y0 = (gpc_four *)y[0], *y1 = (gpc_four *)y[1];
   gpc_four *y2 = (gpc_four *)y[2], *y3 = (gpc_four *)y[3];
@@ -65,21 +67,21 @@ GPC_FUSED static void tile_of_four(size_t m, const double *w, size_t along,
     for (size_t q = 0; q < SIDE; q++) {
       double sum = 0.0;
       for (size_t p = 0; p < m; p++)
-        sum += w[q + along * p] * x[i][p];
+        sum += w[q + along * p] * x[i][across * p];
       y[i][q] = sum;
     }
 #endif
 }
 
 /* The first four results alone. */
-GPC_FUSED static void half_of_four(size_t m, const double *w, size_t along,
-                                   const double **x, double **y) {
+GPC_PART void half_of_four(size_t m, const double *w, size_t along, const double **x,
+                           size_t across, double **y) {
 #ifdef GPC_FOURS
   const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
   gpc_four s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-  for (size_t p = 0; p < m; p++, w += along) {
+  for (size_t p = 0, q = 0; p < m; p++, q += across, w += along) {
     const gpc_four s = *(const gpc_four *)w;
-    s0 += s * x0[p], s1 += s * x1[p], s2 += s * x2[p], s3 += s * x3[p];
+    s0 += s * x0[q], s1 += s * x1[q], s2 += s * x2[q], s3 += s * x3[q];
   }
   *(gpc_four *)y[0] = s0, *(gpc_four *)y[1] = s1;
   *(gpc_four *)y[2] = s2, *(gpc_four *)y[3] = s3;
@@ -88,46 +90,62 @@ GPC_FUSED static void half_of_four(size_t m, const double *w, size_t along,
     for (size_t q = 0; q < SIDE / 2; q++) {
       double sum = 0.0;
       for (size_t p = 0; p < m; p++)
-        sum += w[q + along * p] * x[i][p];
+        sum += w[q + along * p] * x[i][across * p];
       y[i][q] = sum;
     }
 #endif
 }
 
-/* y [. x rows] := W x for W with eights of results `panel` apart and terms `along`; half of
- * the last eight where there are no more. */
-static void multiply(size_t results, size_t m, const double *w, size_t panel,
-                     size_t along, size_t rows, const double *x, size_t step, double *y) {
-  const int eights = gpc_tiles_width() == SIDE;
-  const double *from[SIDE];
-  double *to[SIDE], none[SIDE];
-  for (size_t q = 0; q < results; q += SIDE, w += panel) {
-    const int half = step - q < SIDE, wide = eights && !half;
-    const size_t side = wide ? SIDE : FEW;
-    for (size_t i = 0; i < rows; i += side) {
-      const size_t some = rows - i < side ? rows - i : side;
-      place_rows(side, some, m, step, x + m * i, y + q + step * i, none, from, to);
-      if (half) {
-        half_of_four(m, w, along, from, to);
-        continue;
-      }
-#if GPC_HAS_TILES
-      if (wide) {
-        tile_of_eight(m, w, along, from, to);
-        continue;
-      }
-#endif
-      tile_of_four(m, w, along, from, to);
-    }
+/* A panel of W, in fours of rows. */
+GPC_FUSED static void panel_in_fours(size_t m, const double *w, size_t rows,
+                                     const double *x, size_t step, double *y) {
+  const double *from[FEW];
+  double *to[FEW], none[SIDE];
+  for (size_t i = 0; i < rows; i += FEW) {
+    place_rows(FEW, rows - i < FEW ? rows - i : FEW, m, step, x + m * i, y + step * i,
+               none, from, to);
+    tile_of_four(m, w, SIDE, from, 1, to);
   }
 }
 
 void gpc_row_products(const gpc_row_matrix *w, size_t rows, const double *x, double *y) {
-  multiply(w->results, w->terms, w->panel, SIDE * w->terms, SIDE, rows, x,
-           gpc_row_matrix_step(w), y);
+  const size_t m = w->terms, step = gpc_row_matrix_step(w);
+  for (size_t q = 0; q < w->results; q += SIDE) {
+    const double *panel = w->panel + m * q;
+#if GPC_HAS_TILES
+    if (gpc_tiles_width() == SIDE) {
+      const double *from[SIDE];
+      double *to[SIDE], none[SIDE];
+      for (size_t i = 0; i < rows; i += SIDE) {
+        place_rows(SIDE, rows - i < SIDE ? rows - i : SIDE, m, step, x + m * i,
+                   y + q + step * i, none, from, to);
+        tile_of_eight(m, panel, SIDE, from, to);
+      }
+      continue;
+    }
+#endif
+    panel_in_fours(m, panel, rows, x, step, y + q);
+  }
 }
 
-void gpc_small_product(size_t n, size_t k, size_t m, const double *a, const double *b,
-                       double *c) {
-  multiply(n, m, a, SIDE, n, k, b, n, c);
+GPC_FUSED void gpc_small_product(size_t n, size_t k, size_t m, const double *a,
+                                 const double *b, size_t along, const size_t *which,
+                                 double *c) {
+  const double *from[FEW];
+  double *to[FEW], none[SIDE];
+  for (size_t j = 0; j < k; j += FEW) {
+    for (size_t i = 0; i < FEW; i++) { /* beyond the last column it is taken again */
+      const size_t column = j + i < k ? j + i : k - 1;
+      from[i] = b + (which ? which[column] : column);
+      to[i] = j + i < k ? c + n * column : none;
+    }
+    size_t q = 0;
+    for (; q + SIDE <= n; q += SIDE) {
+      tile_of_four(m, a + q, n, from, along, to);
+      for (size_t i = 0; i < FEW; i++)
+        to[i] += j + i < k ? SIDE : 0;
+    }
+    if (q < n)
+      half_of_four(m, a + q, n, from, along, to);
+  }
 }

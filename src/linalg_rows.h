@@ -61,9 +61,9 @@ static inline size_t gpc_single_matrix_step(const gpc_single_matrix *w) {
 void gpc_single_products(const gpc_single_matrix *w, size_t rows, const float *x,
                          double *y);
 
-/* c [n x k] := a b, a [n x m], b [m x k], n a multiple of four: the same for small matrices
- * that are made for a row. */
+/* c [n x k] := a b', a [n x m], n a multiple of four, b k rows of a matrix [along x m]: the rows
+ * which [k], or the first ones (NULL). The same for small matrices that are made for a row. */
 void gpc_small_product(size_t n, size_t k, size_t m, const double *a, const double *b,
-                       double *c);
+                       size_t along, const size_t *which, double *c);
 
 #endif

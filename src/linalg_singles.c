@@ -19,15 +19,14 @@ gpc_single_matrix gpc_single_matrix_get(const gpc_memory *memory, size_t results
 /* sum[i] := the first m terms of a panel times those of row i. */
 GPC_PART void sum_tile(size_t m, const float *w, const float **x, float sum[FEW][SIDE]) {
 #ifdef GPC_FOURS /* compilers do not keep arrays in registers of their own accord */
-  typedef float lane __attribute__((vector_size(32), aligned(4), may_alias));
   const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
-  lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
+  gpc_lane s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
   for (size_t p = 0; p < m; p++, w += SIDE) {
-    const lane s = *(const lane *)w, t = *(const lane *)(w + 8);
+    const gpc_lane s = *(const gpc_lane *)w, t = *(const gpc_lane *)(w + 8);
     s0 += s * x0[p], s1 += s * x1[p], s2 += s * x2[p], s3 += s * x3[p];
     t0 += t * x0[p], t1 += t * x1[p], t2 += t * x2[p], t3 += t * x3[p];
   }
-  lane *to = (lane *)sum;
+  gpc_lane *to = (gpc_lane *)sum;
   to[0] = s0, to[1] = t0, to[2] = s1, to[3] = t1;
   to[4] = s2, to[5] = t2, to[6] = s3, to[7] = t3;
 #else

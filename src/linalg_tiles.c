@@ -128,8 +128,6 @@ GPC_TILES static void turn_wide(size_t depth, const double *from, size_t across,
   }
 }
 
-typedef long long order_of_four __attribute__((vector_size(32)));
-
 GPC_TILES_NARROW static void add_three(size_t m, double alpha, const double *restrict a,
                                        const double *restrict b, double *restrict c,
                                        size_t ldc) {
@@ -195,21 +193,8 @@ static void add_narrow(size_t rows, size_t m, double alpha, const double *a,
 
 GPC_TILES_NARROW static void turn_narrow(size_t depth, const double *from, size_t across,
                                          double *to, size_t tall) {
-  const order_of_four low = {0, 4, 2, 6}, high = {1, 5, 3, 7};
-  const order_of_four first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
-  for (size_t p = 0; p < depth; p += NARROW, from += NARROW, to += NARROW * tall) {
-    const gpc_four r0 = *(const gpc_four *)from, r1 = *(const gpc_four *)(from + across),
-                   r2 = *(const gpc_four *)(from + 2 * across),
-                   r3 = *(const gpc_four *)(from + 3 * across);
-    const gpc_four t0 = __builtin_shuffle(r0, r1, low),
-                   t1 = __builtin_shuffle(r0, r1, high),
-                   t2 = __builtin_shuffle(r2, r3, low),
-                   t3 = __builtin_shuffle(r2, r3, high);
-    *(gpc_four *)to = __builtin_shuffle(t0, t2, first);
-    *(gpc_four *)(to + tall) = __builtin_shuffle(t1, t3, first);
-    *(gpc_four *)(to + 2 * tall) = __builtin_shuffle(t0, t2, second);
-    *(gpc_four *)(to + 3 * tall) = __builtin_shuffle(t1, t3, second);
-  }
+  for (size_t p = 0; p < depth; p += NARROW)
+    gpc_turn_fours(from + p, across, to + tall * p, tall);
 }
 
 #endif

@@ -68,6 +68,23 @@ static void check_single(void) {
     off = fmax(off, fabs((double)down / exp2(-(double)x) - 1.0));
   }
   CHECK(off < 4e-6);
+  off = 0.0;
+  for (float by = 0x1p-40f; by <= 1.0f; by *= 7.3f) { /* with a factor in the series */
+    const gpc_exp2f_series series = gpc_exp2f_times(by);
+    for (float x = -80.0f; x < 80.0f; x += 0.0371f) {
+      float up, down;
+      gpc_exp2f_two(&series, x, &up, &down);
+      off = fmax(off, fabs((double)up / (double)by / exp2((double)x) - 1.0));
+      off = fmax(off, fabs((double)down / (double)by / exp2(-(double)x) - 1.0));
+    }
+  }
+  CHECK(off < 4e-6);
+  off = 0.0;
+  for (float x = -87.0f; x < 40.0f; x += 0.00137f)
+    off = fmax(off, fabs((double)gpc_expf(x) / exp((double)x) - 1.0));
+  CHECK(off < 2e-7);
+  CHECK(gpc_expf(0.0f) == 1.0f && gpc_expf(INFINITY) == gpc_expf(40.0f));
+  CHECK(gpc_expf(-INFINITY) == gpc_expf(-87.0f) && gpc_expf(-87.0f) > 0.0f);
   CHECK(gpc_exp2f(-INFINITY) == gpc_exp2f(-126.0f) && gpc_exp2f(-126.0f) > 0.0f);
   for (int sign = -1; sign <= 1; sign += 2) {
     float up, down;

@@ -2,6 +2,7 @@
  * that take each of its roads. */
 #include "cmemory.h"
 #include "ctest.h"
+#include "gp_joint_moments.h"
 #include "gp_joint_softmax.h"
 
 #include <stdint.h>
@@ -282,7 +283,67 @@ static void test_rounded(void) {
   CHECK(gpc_joint_softmax_narrow(STEP, s, d, 1e-3, out));
 }
 
+/* eq. (24a), in single precision, against the sums by its definition, all classes heavy. */
+static void test_moments(size_t k, double scale) {
+  const size_t step = gpc_joint_step(k);
+  double *t = gpc_get_doubles(&cmemory, 3 * k), *s = gpc_get_doubles(&cmemory, step);
+  double *phi = gpc_get_doubles(&cmemory, step), *d = gpc_get_doubles(&cmemory, step);
+  double *g = gpc_get_doubles(&cmemory, step * k + 4),
+         *out = gpc_get_doubles(&cmemory, step);
+  double *own = gpc_get_doubles(&cmemory, k), *p = gpc_get_doubles(&cmemory, k);
+  double *work = gpc_get_doubles(&cmemory, 3 * step), sum = 0.0, total = 0.0, off = 0.0;
+  float *single = gpc_get_floats(&cmemory, gpc_joint_moments_work(k));
+  size_t *which = gpc_get_sizes(&cmemory, k);
+  memset(s, 0, step * sizeof(double));
+  memset(d, 0, step * sizeof(double));
+  memset(g, 0, (step * k + 4) * sizeof(double));
+  for (size_t j = 0; j < k; j++) {
+    sum += s[j] = exp(phi[j] = 1.5 * sin(3.1 * (double)j));
+    which[j] = j;
+  }
+  for (size_t i = 0; i < 3; i++) {
+    double middle = 0.0;
+    for (size_t j = 0; j < k; j++)
+      middle +=
+          s[j] / sum * (t[3 * j + i] = scale * sin(1.0 + 2.3 * (double)(3 * j + i)));
+    for (size_t j = 0; j < k; j++)
+      t[3 * j + i] -= middle;
+  }
+  gpc_joint_row row = {.k = k, .step = step, .heavy = k, .which = which, .phi = phi};
+  for (size_t j = 0; j < k; j++) {
+    s[j] /= sum;
+    for (size_t h = 0; h < k; h++)
+      for (size_t i = 0; i < 3; i++)
+        g[j + step * h] += t[3 * j + i] * t[3 * h + i];
+    d[j] = g[j + step * j];
+    row.mean += s[j] * d[j];
+    own[j] = s[j] * exp(0.5 * d[j]);
+  }
+  row.s = s, row.d = d, row.g = g;
+  for (size_t j = 0; j < k; j++) {
+    double m = 0.0, v = 0.0;
+    for (size_t h = 0; h < k; h++) {
+      m += own[h] * exp(g[j + step * h]);
+      for (size_t i = 0; i < k; i++)
+        v += own[h] * own[i] * exp(g[j + step * h] + g[j + step * i]) *
+             (exp(g[i + step * h]) - 1.0);
+    }
+    total += p[j] = own[j] / m * (1.0 + v / (m * m));
+  }
+  CHECK(gpc_joint_moments(&row, work, single, out) == (fabs(total - 1.0) <= 2e-4));
+  for (size_t j = 0; j < k; j++)
+    off = fmax(off, fabs(out[j] - p[j] / total));
+  CHECK(off < 3e-7);
+  cmemory_end();
+}
+
 int main(void) {
+  for (size_t k = 3; k < 40; k += 4) {
+    test_moments(k, 0.05);
+    test_moments(k, 0.2);
+    test_moments(k, 0.6);
+  }
+
   test_points();
   test_rounded();
   test_excluded();

@@ -66,19 +66,23 @@ static void test_singles(size_t results, size_t terms) {
   cmemory_end();
 }
 
-static void test_small(size_t n, size_t k, size_t m) {
-  double *a = gpc_get_doubles(&cmemory, n * m), *b = gpc_get_doubles(&cmemory, m * k);
+static void test_small(size_t n, size_t k, size_t m, int some) {
+  const size_t along = some ? 2 * k : k;
+  double *a = gpc_get_doubles(&cmemory, n * m), *b = gpc_get_doubles(&cmemory, m * along);
   double *c = gpc_get_doubles(&cmemory, n * k), off = 0.0;
+  size_t *which = gpc_get_sizes(&cmemory, k);
+  for (size_t j = 0; j < k; j++)
+    which[j] = some ? 2 * (k - j) - 1 : j;
   for (size_t i = 0; i < n * m; i++)
     a[i] = number(i);
-  for (size_t i = 0; i < m * k; i++)
+  for (size_t i = 0; i < m * along; i++)
     b[i] = number(500 + i);
-  gpc_small_product(n, k, m, a, b, c);
+  gpc_small_product(n, k, m, a, b, along, some ? which : NULL, c);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < k; j++) {
       double sum = 0.0;
       for (size_t p = 0; p < m; p++)
-        sum += a[i + n * p] * b[p + m * j];
+        sum += a[i + n * p] * b[which[j] + along * p];
       off = fmax(off, fabs(sum - c[i + n * j]));
     }
   CHECK(off < 1e-13);
@@ -92,10 +96,12 @@ int main(void) {
   test_singles(5, 23);
   test_singles(16, 64);
   test_singles(45, 150);
-  test_small(8, 1, 0); /* no terms: zeros */
-  test_small(4, 3, 5);
-  test_small(8, 3, 5);
-  test_small(12, 10, 9);
-  test_small(32, 11, 16);
+  for (int some = 0; some < 2; some++) {
+    test_small(8, 1, 0, some); /* no terms: zeros */
+    test_small(4, 3, 5, some);
+    test_small(8, 3, 5, some);
+    test_small(12, 10, 9, some);
+    test_small(32, 11, 16, some);
+  }
   return CTEST_END();
 }

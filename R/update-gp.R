@@ -102,17 +102,20 @@ update_spec <- function(object, data, forget) {
 
 new_share <- 0.2 # of all rows: with more of them in the batch, the fit before says little of what there is now
 
-#' Is a process that has vanished worth looking for a second time? Where the rows before had one, by half a parameter that they determine
-#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place; or where they were few.
 #' @param batch,all weights of the batch and of all rows that are at hand.
 #' @noRd
+few_before <- function(batch, all) batch > new_share * all
+
+#' Is a process that has vanished worth looking for a second time? Where the rows before had one, by half a parameter that they determine
+#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place; or where they were few.
+#' @noRd
 looks_again <- function(object, batch, all) {
-  batch > new_share * all || object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
+  few_before(batch, all) || object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
 }
 
 update_begin_tol <- 1e-4 # nats: of the process alone, from which effects begin. With .01 some of them ended in other optima (satellite_lda +.0026)
-update_tol <- 1.5e-5 # nats a row: what another pass of class effects has to promise ...
-update_enough <- 1e-4 # ... and what their last step may have gained: all three chosen by bench/stream.R
+update_tol <- 1.5e-5 # nats a row: to which steps of class effects are made ...
+update_enough <- 5e-5 # ... and what another has to promise, or the last to have gained: all three chosen by bench/stream.R
 
 #' A fit of all rows once more, for less than the first: the same steps, of which the last are left out that change the log loss by less than the next
 #' rows will. Of two classes few rows are kept, which is cheap enough.
@@ -136,6 +139,7 @@ update_fit.calib_gp <- function(object, data, forget) {
   spec <- update_spec(object, data, forget)
   spec$again <- spec$updates && looks_again(object, sum(rep_weights(batch)), sum(rep_weights(counted)))
   if (spec$updates && is.null(spec$site)) spec <- cheaper_spec(spec, counted)
+  if (spec$updates && !few_before(sum(rep_weights(batch)), sum(rep_weights(counted)))) spec$last_floor <- object$floor
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
   # all rows with zeros may have been merged, which put them at the floor: it stays as well
   fit <- fit_gp(counted, object$mean, spec, if (given || !has_zeros(counted)) object$floor)

@@ -102,18 +102,12 @@ update_spec <- function(object, data, forget) {
     wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
 }
 
-new_share <- 0.2 # of all rows: with more of them in the batch, the fit before says little of what there is now
-
-#' @param batch,all weights of the batch and of all rows that are at hand.
-#' @noRd
-few_before <- function(batch, all) batch > new_share * all
+new_share <- 0.2 # of the rows at hand: with more of them in the batch, the fit before says little of what there is now
 
 #' Is a process that has vanished worth looking for a second time? Where the rows before had one, by half a parameter that they determine
-#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place; or where they were few.
+#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place
 #' @noRd
-looks_again <- function(object, batch, all) {
-  few_before(batch, all) || object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
-}
+looks_again <- function(object) object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
 
 update_begin_tol <- 1e-4 # nats: of the process alone, from which effects begin. With .01 some of them ended in other optima (satellite_lda +.0026)
 update_tol <- 1.5e-5 # nats a row: to which steps of class effects are made ...
@@ -139,9 +133,10 @@ update_fit.calib_gp <- function(object, data, forget) {
   counted <- drop_weightless(add_kept(stream$rows, batch, forget))
   check_total(counted$weights)
   spec <- update_spec(object, data, forget)
-  spec$again <- spec$updates && looks_again(object, sum(rep_weights(batch)), sum(rep_weights(counted)))
+  few_before <- sum(rep_weights(batch)) > new_share * sum(rep_weights(counted))
+  spec$again <- spec$updates && (few_before || looks_again(object))
   if (spec$updates && is.null(spec$site)) spec <- cheaper_spec(spec, counted)
-  if (spec$updates && !few_before(sum(rep_weights(batch)), sum(rep_weights(counted)))) spec$last_floor <- object$floor
+  if (spec$updates && !few_before) spec$last_floor <- object$floor
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
   # all rows with zeros may have been merged, which put them at the floor: it stays as well
   fit <- fit_gp(counted, object$mean, spec, if (given || !has_zeros(counted)) object$floor)

@@ -11,7 +11,7 @@ fit_gp <- function(data, mean, spec, floor) {
   blocks <- gp_effect_blocks(data, mean, center, spec)
   keep <- keeps_rows(data, center, spec, blocks)
   fit_with <- function(spec) {
-    which <- if (is.null(spec$floor)) seq_along(scores$floors) else spec$floor
+    which <- if (is.null(spec$floor)) near_floors(scores$floors, spec$last_floor) else spec$floor
     fit <- .Call(C_gp_fit, scores$z, data$labels, data$weights,
       gp_settings(data, mean, center, spec, scores$floors[which], blocks, !keep), spec$threads)
     fit$floor <- which[fit$floor]
@@ -84,6 +84,16 @@ gp_scores <- function(data, mean, floor) {
   }
   smallest <- min(data$scores[data$scores > 0])
   list(z = data$scores, floors = try_floors(smallest / 2, length(data$classes)), floored = TRUE)
+}
+
+#' Which of the floors to try: all, or with the one of a fit of nearly the same rows its neighbours, and always the first, to
+#' which the prior of the others relates
+#' @noRd
+near_floors <- function(floors, last = NULL) {
+  if (is.null(last)) return(seq_along(floors))
+  order <- order(floors)
+  at <- which.min(abs(log(floors[order]) - log(last)))
+  sort(unique(c(1L, order[intersect(at + (-1:1), seq_along(floors))])))
 }
 
 #' Log prior of the floors: p^(1/2) below the lowest score above zero

@@ -42,10 +42,12 @@ forget_site <- function(stream, forget) {
   site
 }
 
+double_site <- 4000L # numbers, 32 kB: a curvature with more of them is in single precision, with fewer it need not be rounded freeze after freeze
+
 #' A frozen quadratic whose curvature, if large, is in single precision
 #' @noRd
 single_curvature <- function(site) {
-  if (length(site$h) > most_double && max(abs(site$h)) < 1e30) site$h <- to_single(site$h)
+  if (length(site$h) > double_site && max(abs(site$h)) < 1e30) site$h <- to_single(site$h)
   site
 }
 
@@ -100,19 +102,20 @@ update_spec <- function(object, data, forget) {
     wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
 }
 
-new_share <- 0.2 # of all rows: with more of them in the batch, the fit before says little of what there is now
+new_share <- 0.2 # of the rows at hand: with more of them in the batch, the fit before says little of what there is now
 
 #' Is a process that has vanished worth looking for a second time? Where the rows before had one, by half a parameter that they determine
-#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place; or where they were few.
-#' @param batch,all weights of the batch and of all rows that are at hand.
+#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place
 #' @noRd
-looks_again <- function(object, batch, all) {
-  batch > new_share * all || object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
-}
+looks_again <- function(object) object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
+
+# Nats: more rows have a lower bound, and what other hyperparameters gain of old rows is less. A quadratic that promises more has been left: where a label had
+# a low probability its gradient is large and its curvature small (hpc_cv with buffer = 0: a bound of +4555 and a log loss .8 too high).
+site_gain <- 20
 
 update_begin_tol <- 1e-4 # nats: of the process alone, from which effects begin. With .01 some of them ended in other optima (satellite_lda +.0026)
-update_tol <- 1.5e-5 # nats a row: what another pass of class effects has to promise ...
-update_enough <- 1e-4 # ... and what their last step may have gained: all three chosen by bench/stream.R
+update_tol <- 1.5e-5 # nats a row: to which steps of class effects are made ...
+update_enough <- 5e-5 # ... and what another has to promise, or the last to have gained: all three chosen by bench/stream.R
 
 #' A fit of all rows once more, for less than the first: the same steps, of which the last are left out that change the log loss by less than the next
 #' rows will. Of two classes few rows are kept, which is cheap enough.
@@ -134,11 +137,19 @@ update_fit.calib_gp <- function(object, data, forget) {
   counted <- drop_weightless(add_kept(stream$rows, batch, forget))
   check_total(counted$weights)
   spec <- update_spec(object, data, forget)
-  spec$again <- spec$updates && looks_again(object, sum(rep_weights(batch)), sum(rep_weights(counted)))
+  few_before <- sum(rep_weights(batch)) > new_share * sum(rep_weights(counted))
+  spec$again <- spec$updates && (few_before || looks_again(object))
   if (spec$updates && is.null(spec$site)) spec <- cheaper_spec(spec, counted)
+  if (spec$updates && !few_before) spec$last_floor <- object$floor
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again
   # all rows with zeros may have been merged, which put them at the floor: it stays as well
-  fit <- fit_gp(counted, object$mean, spec, if (given || !has_zeros(counted)) object$floor)
+  floor <- if (given || !has_zeros(counted)) object$floor
+  fit <- fit_gp(counted, object$mean, spec, floor)
+  if (!is.null(spec$site) && fit$elbo > (1 - forget) * object$elbo + site_gain) { # far from where the quadratic holds: the process stays
+    spec$hyper[c("variance", "lengthscale")] <- object$hyper[c("variance", "lengthscale")]
+    fit <- fit_gp(counted, object$mean, spec, floor)
+    if (!is.null(fit$stream)) fit$stream$held <- stream$held
+  }
   if (!is.null(fit$stream$rows)) fit$stream$rows$given <- given && !is.null(object$floor)
   if (!is.null(stream$knots) && is.null(stream$offsets) && is.null(stream$effects) && !is.null(object$offsets)) { # of an older version: these stay
     fit$class_effects <- "offset"

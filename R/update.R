@@ -14,9 +14,9 @@
 #'   estimate, which acts as a Gaussian prior for the new one (Laplace's approximation). With many rows the result is as good
 #'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
 #' * [calib_gp()]: with up to 200 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
-#'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros are
-#'   estimated again, from the same starting values as in a fit of all rows. (There are often several optima, and a start at the last one
-#'   could end in a worse one.) As long as no rows are merged, an update takes about as long as a fit of all rows; later it takes less.
+#'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros (among the
+#'   neighbours of the last one) are estimated again, from the same starting values as in a fit of all rows. (There are often several optima, and a start at the last one
+#'   could end in a worse one.) As long as no rows are merged, an update takes little less time than a fit of all rows; later it takes about half, and less the more rows there are.
 #'
 #'   The rows are not stored, or no longer, in these cases:
 #'     * up to 26 classes and more than 2000 rows (with weights or forgetting: the effective number of rows);
@@ -45,7 +45,7 @@
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
 #' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
 #' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty and 80 kB for more. The covariance of class effects, which predictions and intervals need, takes more, although
-#' large ones are kept in single precision: a fit with effects of ten classes takes 50 to 300 kB, of twenty 80 to 500 kB, of 26 up to 1.1 MB.
+#' large ones are kept in single precision: a fit with effects of two classes takes 15 to 40 kB, of ten 50 to 300 kB, of twenty 80 to 500 kB, of 26 up to 1.1 MB.
 #'
 #' With this summary the log loss of an updated fit was at most 0.002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
 #'

@@ -157,7 +157,7 @@ writeLines(c("# Streaming against fits of all rows", "", sprintf(
   "A set, size or order that is missing below has not been run with this version of update(). Bytes: of the serialised object.", "",
   "## 2000 rows, default settings", "", summary_of("short"), order_of("short"), "", table_of("short"), "",
   "## Up to 6000 rows, default settings: many rows are frozen at the end", "", summary_of("long"), "", table_of("long"), "",
-  "## 2000 rows, no rows in the object (`gp_control(buffer = 0)`)", "", "By the version before the last (commit 9850110), which timed the last eight updates against one fit.", "",
+  "## 2000 rows, no rows in the object (`gp_control(buffer = 0)`)", "", "Every 500 rows, six sets.", "",
   summary_of("frozen"), "", table_of("frozen"), "",
   "Without rows, quadratics of early, uncertain fits resist the growth of effects of the classes, and the floor for zeros stays that",
   "of the first batch: that is why objects keep a summary of their rows until they are many. With more than 200 classes there is none."), "bench/results/stream.md")

@@ -109,7 +109,8 @@ static gpc_status propose(gpc_effects_fitting *f, const gpc_ruler *ruler,
 static double tolerance(const gpc_effects_fitting *f, const gpc_effects_result *result) {
   const int little =
       f->joint.data->k > 2 && f->here.has_effects && f->here.elbo - result->none < LITTLE;
-  return little ? fmax(LITTLE_TOL, f->settings->tol) : f->settings->tol;
+  const double tol = fmax(f->settings->tol, f->settings->enough);
+  return little ? fmax(LITTLE_TOL, tol) : tol;
 }
 
 /* What the step without averages would promise: S goes the share of its way, on which gains

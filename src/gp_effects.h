@@ -20,8 +20,11 @@ typedef struct {
   double odds;      /* of effects to none before the rows, eq. (45a); 0: not doubted */
   const gpc_joint_site *site; /* rows seen before, or NULL */
   int freeze;                 /* are these rows to be frozen, for later ones? */
-  double tol;                 /* nats: stop when a step promises less ... */
-  double enough;              /* ... or has gained less, having promised less than tol */
+  double tol;                 /* nats: to which steps are made, which may choose between
+                                 maxima; stop when one promises less, ... */
+  double
+      enough; /* ... or less than this where it is larger; or has gained less than this,
+                    having promised less than tol */
   int max_passes;
   gpc_poll poll;
   void *poll_data;

@@ -178,7 +178,7 @@ static void test_pass(const gpc_gp_data *data, const gpc_memory *memory) {
 
 /* What choose_taus() maximises, for the matrix. */
 static double tau_value(const gpc_wide_climb *o, double tau) {
-  double sum = -0.5 * pow(log(tau / gpc_wide_centre[GPC_WIDE_SOFTMAX]), 2.0);
+  double sum = -log1p(pow(log(tau / 0.4) / 0.28, 2.0)); /* Cauchy's */
   for (size_t i = 2 * K; i < SIZE; i++) {
     const double h = o->pass.h[i], pull = o->pass.g[i] + h * o->pass.e[i];
     sum += 0.5 * pull * pull / (h + 1.0 / (tau * tau)) - 0.5 * log1p(h * tau * tau);

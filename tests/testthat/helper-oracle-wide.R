@@ -68,12 +68,13 @@ oracle_wide_bound <- function(fit, z, y, weights = rep(1, nrow(z))) {
     curvature[n, ] <- weights[n] * tilt$pi * (1 - tilt$pi)
   }
   sd <- fit$offsets$sd
-  part <- function(mean, var, name, centre) {
+  part <- function(mean, var, name, hyperprior) {
     if (!name %in% names(sd)) return(0)
     t <- sd[[name]]^2
-    sum(0.5 * (var / t + mean^2 / t - 1 - log(var / t))) + 0.5 * log(sd[[name]] / centre)^2
+    sum(0.5 * (var / t + mean^2 / t - 1 - log(var / t))) - hyperprior(sd[[name]])
   }
-  value <- value - part(e$b, e$b_var, "offset", 0.3) - part(e$v, e$v_var, "power", 0.05) - part(e$w, e$w_var, "softmax", 0.3)
+  value <- value - part(e$b, e$b_var, "offset", function(sd) -0.5 * log(sd / 0.3)^2) - part(e$v, e$v_var, "power", function(sd) -0.5 * log(sd / 0.05)^2) -
+    part(e$w, e$w_var, "softmax", function(sd) -log(1 + (log(sd / 0.4) / 0.28)^2))
   none <- sum(weights * log(oracle_soft_rows(phi)[cbind(seq_along(y), y)]))
   list(worth = value - none, g_b = colSums(residual), g_w = t(residual) %*% d$x, h_b = colSums(curvature), h_w = t(curvature) %*% d$x^2)
 }

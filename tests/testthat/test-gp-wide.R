@@ -37,6 +37,12 @@ test_that("the bound, its optimum and the variances are those of the sums writte
   expect_lt(promise(bound$g_w, e$w, bound$h_w, tau[["softmax"]]), 0.1)
   expect_equal(e$w_var, 1 / (bound$h_w + 1 / tau[["softmax"]]^2), tolerance = 0.01)
   expect_equal(e$b_var, 1 / (bound$h_b + 1 / tau[["offset"]]^2), tolerance = 0.01)
+  # eq. (39d): another standard deviation of the matrix is no better
+  value <- function(t) {
+    sum((bound$g_w + bound$h_w * e$w)^2 / (bound$h_w + 1 / t^2) - log(1 + t^2 * bound$h_w)) / 2 - log(1 + (log(t / 0.4) / 0.28)^2)
+  }
+  best <- stats::optimize(value, tau[["softmax"]] * c(0.7, 1.4), maximum = TRUE, tol = 1e-6)$maximum
+  expect_equal(tau[["softmax"]], best, tolerance = 0.02)
   # a smaller or larger matrix has a lower bound
   worth <- function(factor) {
     other <- fit

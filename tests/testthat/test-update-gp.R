@@ -159,3 +159,15 @@ test_that("with many classes, whose rows are frozen on the nodes, an update is c
   w <- w + t(w) - diag(diag(w))
   expect_gt(min(eigen(w)$values), -1e-3 * max(eigen(w)$values))
 })
+
+test_that("a quadratic that is left behind does not lead the process astray", {
+  d <- with_seed(71, mixed_data(300, 3))
+  fit <- quiet_gp(d$scores[1:200, ], d$labels[1:200], integrate = FALSE, control = gp_control(buffer = 0))
+  far <- fit
+  far$stream$b <- 300 * fit$stream$b + 30 * (seq_along(fit$stream$b) == 1) # as if it were at a place with steep slopes
+  new <- suppressWarnings(update(far, d$scores[201:300, ], d$labels[201:300]))
+  expect_equal(new$hyper[c("variance", "lengthscale")], fit$hyper[c("variance", "lengthscale")])
+  expect_identical(new$stream$held, fit$stream$held) # next time they may move again
+  free <- suppressWarnings(update(fit, d$scores[201:300, ], d$labels[201:300]))
+  expect_gt(abs(free$hyper[["lengthscale"]] - fit$hyper[["lengthscale"]]), 0)
+})

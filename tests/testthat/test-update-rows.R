@@ -226,6 +226,27 @@ test_that("the floor for zeros is chosen again, and one that was given stays", {
   expect_equal(more(given, p[101:400, ], y[101:400])$floor, 1e-5)
 })
 
+test_that("of the floors the neighbours of the last one are tried, unless the batch is a large share of the rows", {
+  floors <- try_floors(2e-5, 3) # 2e-5, .01, .001, ..., 1e-8
+  expect_equal(near_floors(floors), 1:8)
+  expect_equal(floors[near_floors(floors, 1e-3)], c(2e-5, 1e-2, 1e-3, 1e-4))
+  expect_equal(floors[near_floors(floors, 1e-8)], c(2e-5, 1e-7, 1e-8))
+  expect_equal(floors[near_floors(floors, 3e-5)], c(2e-5, 1e-4, 1e-5)) # the first was another before
+  d <- with_seed(66, mixed_data(600, 3))
+  p <- oracle_softmax(2 * d$scores)
+  p[p < 1e-3] <- 0
+  p <- p / rowSums(p)
+  fit <- rows_gp(p[1:500, ], d$labels[1:500])
+  passes <- function(rows) more(fit, p[rows, ], d$labels[rows])$passes_floor
+  expect_gt(passes(501:600), 0)
+  far <- fit
+  far$floor <- 1e-7 # as if it had been that
+  few <- more(far, p[501:600, ], d$labels[501:600])
+  expect_lt(min(abs(few$floor / c(1e-6, 1e-7, 1e-8, min(p[p > 0]) / 2) - 1)), 1e-5)
+  many <- more(far, p[301:500, ], d$labels[301:500])
+  expect_equal(many$floor, more(fit, p[301:500, ], d$labels[301:500])$floor)
+})
+
 test_that("rows are merged to a limit, and when they are many frozen, with new ones beside the quadratic", {
   d <- with_seed(67, mixed_data(2600, 3))
   few <- gp_control(buffer = 400)

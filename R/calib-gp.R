@@ -128,16 +128,16 @@
 #' \deqn{\mathrm{evidence} \times p(\sigma) \times p(l)}{evidence x p(sigma) x p(l)}
 #' with the priors \eqn{\sigma \sim \mathrm{Exp}(1/10)}{sigma ~ Exp(1/10)} and
 #' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), where w is the width of the bulk of the scores.
-#' With three or more classes the straight line has a prior probability of its own, 1/5. Each posterior is a Laplace
+#' The straight line has a prior probability of its own, with odds of \eqn{\ln K}{log(K)} to 5 for K classes. Each posterior is a Laplace
 #' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). The average is
 #' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. A process with
 #' \eqn{\nu = 1/2}{nu = 1/2} also varies between its knots, where this distribution interpolates; the variance of these
 #' deviations is added when intervals are computed and draws are made. An
 #' interval that would not contain the probability itself is extended to do so.
 #'
-#' With up to 40 class effects, the average is also taken over a common factor of their variances. With three or more
+#' With up to 40 class effects, the average is also taken over a factor of the variance of each kind of effect. With three or more
 #' classes, `"auto"` may keep effects although the evidence for them is weak. Their prior variances are therefore multiplied by the posterior probability that there are
-#' effects at all (prior probability 1/4). With more than 200
+#' effects at all (prior odds of one to thirty). With more than 200
 #' class effects (a matrix of eleven classes or more) there is no averaging. If `hyper` fixes either the variance or the
 #' lengthscale, the average is taken over the other, with the kernel of the fit. There is no averaging if `hyper` fixes
 #' both, or with `covariance = "diag"` or `optimize_inducing = TRUE`.

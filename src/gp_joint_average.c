@@ -15,7 +15,8 @@
 #define AT_ONCE 0.1 /* nats: and below this a step leads to the mode itself */
 
 #define FEW_EFFECTS 40 /* with more, their own spread shows how large they are */
-#define TAU_SD 1.0     /* of the logarithm of the factor */
+#define TAU_SD 1.0     /* of the logarithm of a factor, ... */
+#define TAU_SD_TWO 1.5 /* ... and of two classes */
 #define TAU_FIRST -2.0 /* its grid */
 #define TAU_LAST 2.6
 #define TAU_STEP 0.5
@@ -165,36 +166,50 @@ static gpc_status look(void *self, int from, int to, gpc_hyper hyper, double lea
   return isfinite(out->value) ? GPC_OK : GPC_NOT_FINITE;
 }
 
-/* Standard deviations of few effects are hardly known: eq. (45). Those of t->point become
- * the roots of their mean squares under the posterior of a factor common to all, by the
- * pass in slot 0. The factor is what a block's hyperprior, taken as TAU_SD wide, allows. */
-static gpc_status open_tau(looking *t) {
+/* The root of the mean square of a factor of block b's standard deviation, eq. (45), under its
+ * posterior by the pass in slot 0 and a hyperprior that is TAU_SD wide at least. `scaled` is the point there,
+ * and is so again in the end. */
+static gpc_status open_block(looking *t, int b, gpc_joint_point *scaled, double *factor) {
   const gpc_joint *joint = t->joint;
   gpc_joint_reduced *reduced = &t->reduced[0];
-  gpc_joint_point scaled = t->at[0];
   gpc_joint wide = *joint;
-  for (int b = 0; b < GPC_BLOCKS; b++)
-    wide.tau_sd[b] = fmax(TAU_SD, joint->tau_sd[b]);
+  const double tau = scaled->tau[b];
   double total = 0.0, square = 0.0, top = NAN;
-  for (double u = TAU_FIRST; u < TAU_LAST; u += TAU_STEP) {
-    double value;
-    for (int b = 0; b < GPC_BLOCKS; b++)
-      scaled.tau[b] = t->at[0].tau[b] * (joint->tau_free[b] ? exp(u) : 1.0);
-    gpc_status status = gpc_joint_reduce(joint, &t->pass[0], &scaled, t->work, reduced);
+  gpc_status status = GPC_OK;
+  wide.tau_sd[b] = fmax(joint->data->k == 2 ? TAU_SD_TWO : TAU_SD, joint->tau_sd[b]);
+  for (double u = TAU_FIRST; u < TAU_LAST && status == GPC_OK; u += TAU_STEP) {
+    double value = 0.0;
+    scaled->tau[b] = tau * exp(u);
+    status = gpc_joint_reduce(joint, &t->pass[0], scaled, t->work, reduced);
     if (status == GPC_OK)
       status = gpc_joint_reduced_solve(reduced, 0, &t->room, &t->point, &value);
-    if (status != GPC_OK)
-      return status;
-    value += gpc_joint_hyperprior(&wide, scaled.tau, NULL) -
-             gpc_joint_hyperprior(joint, scaled.tau, NULL);
+    value += gpc_joint_hyperprior(&wide, scaled->tau, NULL) -
+             gpc_joint_hyperprior(joint, scaled->tau, NULL);
     top = isnan(top) ? value : top;
     total += exp(value - top);
     square += exp(value - top + 2.0 * u);
   }
+  scaled->tau[b] = tau;
+  *factor = sqrt(square / total);
+  return status == GPC_OK && !isfinite(*factor) ? GPC_NOT_FINITE : status;
+}
+
+/* Standard deviations of few effects are hardly known: those of t->point become what
+ * open_block() makes of them, each block's with those of the others as they are. */
+static gpc_status open_tau(looking *t) {
+  const gpc_joint *joint = t->joint;
+  gpc_joint_point scaled = t->at[0];
+  double factor[GPC_BLOCKS];
+  gpc_status status = GPC_OK;
+  for (int b = 0; b < GPC_BLOCKS; b++) {
+    factor[b] = 1.0;
+    if (joint->tau_free[b] && joint->features.count[b] && status == GPC_OK)
+      status = open_block(t, b, &scaled, &factor[b]);
+  }
   gpc_joint_point_copy(joint, &t->at[0], &t->point);
   for (int b = 0; b < GPC_BLOCKS; b++)
-    t->point.tau[b] = t->at[0].tau[b] * (joint->tau_free[b] ? sqrt(square / total) : 1.0);
-  return isfinite(square / total) ? GPC_OK : GPC_NOT_FINITE;
+    t->point.tau[b] = t->at[0].tau[b] * factor[b];
+  return status;
 }
 
 /* The prior variances of effects that may not be there, on average over the models with

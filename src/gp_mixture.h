@@ -18,6 +18,8 @@
 #include "gp_posterior.h"
 #include "gp_rough.h"
 
+#include <math.h>
+
 /* Who looks at a point. Passes over the data are kept in slots, and a point is looked at
  * by the surrogate of the pass in slot `from`. With `to` other than -1 a pass is made there
  * and kept in slot `to`, unless the surrogate promises less than `least` for out->value,
@@ -41,8 +43,12 @@ typedef struct {
   const gpc_memory *memory;
 } gpc_mixture_settings;
 
-/* The prior probability of a line for k classes. */
-static inline double gpc_mixture_line(size_t k) { return k > 2 ? 0.2 : 0.0; }
+/* The prior probability of a line for k classes: odds of log k to 5. A row of many classes
+ * tells of the map at as many scores, so that bends are seen with fewer rows. */
+static inline double gpc_mixture_line(size_t k) {
+  const double odds = log((double)k) / 5.0;
+  return odds / (1.0 + odds);
+}
 
 /* The mixture as one posterior; memory for `out` is there. *points: how many components
  * it has. GPC_NOT_PD if no point could be looked at. */

@@ -1,8 +1,8 @@
 # Rscript bench/validity/intervals.R: how often the 95 % intervals of calib_gp() hold the true probability, in
 # simulations with known truth (bench/validity/truths.R). Every cell (truth, classes, rows) is a part of its own, kept in
 # .build/intervals/ as it is done, so that a run may be interrupted; delete that folder to begin again. TRUTHS, CLASSES
-# and ROWS choose cells (separated by semicolons), SETS says how many calibration sets each has, SECONDS after how many
-# seconds to stop, CORES how many cells are worked on at a time (2). The table of all cells there are goes to
+# and ROWS choose cells (separated by semicolons), SETS says how many calibration sets each has, SHARE that each has this share
+# of the usual number (cells that were done with fewer sets than asked are done again), SECONDS after how many seconds to stop, CORES how many cells are worked on at a time (2). The table of all cells there are goes to
 # bench/results/intervals.md, and its numbers to vignettes/uncertainty/coverage.csv; TABLE=no leaves both alone.
 #
 # Rows of one calibration set share its errors: where a line is true its intervals hold all of the truth or nothing. So a
@@ -17,9 +17,10 @@ tuned <- c("line", "tanh", "step", "power", "root", "saturating", "prior", "tanh
 truths <- chosen("TRUTHS", c(tuned, held_out))
 classes <- as.integer(chosen("CLASSES", c(2, 10, 100)))
 rows <- as.integer(chosen("ROWS", c(100, 300, 1000, 5000)))
+share <- as.numeric(Sys.getenv("SHARE", "1"))
 how_many <- function(truth, k) {
   bent <- if (k == 2) 80 else if (k < 100) 50 else 30
-  as.integer(Sys.getenv("SETS", if (truth %in% lines) 100 else bent))
+  as.integer(Sys.getenv("SETS", ceiling(share * if (truth %in% lines) 100 else bent)))
 }
 plain_sets <- 10 # of them also without integration: the same fit but for the averaged posterior
 cores <- as.integer(Sys.getenv("CORES", "2"))
@@ -75,7 +76,8 @@ one_cell <- function(cell) {
 cells <- expand.grid(truth = truths, k = classes, n = rows, stringsAsFactors = FALSE)
 cells <- cells[cells$k == 2 | !cells$truth %in% names(odds), ]
 cells <- cells[order(cells$truth %in% held_out, -cells$k * cells$n), ] # those kept for the end come last, short cells after long ones
-cells <- cells[!file.exists(file_of(cells$truth, cells$k, cells$n)), ]
+enough <- function(truth, k, n) file.exists(file_of(truth, k, n)) && readRDS(file_of(truth, k, n))$sets >= how_many(truth, k)
+cells <- cells[!as.logical(mapply(enough, cells$truth, cells$k, cells$n)), ]
 done <- parallel::mclapply(split(cells, seq_len(nrow(cells))), one_cell, mc.cores = cores, mc.preschedule = FALSE)
 failed <- vapply(done, inherits, NA, "try-error")
 if (any(failed)) stop(done[[which(failed)[1]]])

@@ -111,3 +111,39 @@ oracle_effect_parameters <- function(fit) {
   }
   list(free = out %*% oracle_effect_free(fit), tau = unname(tau))
 }
+
+# Effects of two classes beside a straight line, on average over the standard deviation of each block, eq. (45): the model is a logistic
+# regression of the differences of the effects, whose variances are twice those of the effects. The mean and the covariance of those.
+oracle_open_tau <- function(fit, z, y, centre, sd) {
+  x <- cbind(z[, 2] - z[, 1], do.call(rbind, lapply(seq_len(nrow(z)), function(i) oracle_effect_features(fit, z[i, ]))))
+  second <- as.integer(y) == 2
+  block <- rep(seq_along(fit$effects$sd), fit$effects$count[fit$effects$count > 0])
+  precision <- function(tau) diag(c(0, 1 / (2 * tau[block]^2)))
+  mode <- function(tau) {
+    par <- c(0.5, rep(0, length(block)))
+    for (step in 1:50) {
+      p <- drop(stats::plogis(x %*% par))
+      par <- par + solve(crossprod(x, p * (1 - p) * x) + precision(tau), crossprod(x, second - p) - precision(tau) %*% par)
+    }
+    drop(par)
+  }
+  tau <- unname(fit$effects$sd)
+  par <- mode(tau)
+  p <- drop(stats::plogis(x %*% par))
+  h <- crossprod(x, p * (1 - p) * x)
+  right <- crossprod(x, second - p) + h %*% par
+  evidence <- function(tau, b) { # by the quadratic of the mode, with the prior of one block
+    q <- h + precision(tau)
+    drop(0.5 * crossprod(right, solve(q, right)) - 0.5 * determinant(q)$modulus) - sum(log(tau[block])) -
+      0.5 * (log(tau[b] / centre[b]) / sd)^2
+  }
+  u <- seq(-2, 2.5, by = 0.5)
+  open <- vapply(seq_along(tau), function(b) {
+    value <- vapply(u, function(u) evidence(replace(tau, b, tau[b] * exp(u)), b), 0)
+    weight <- exp(value - max(value))
+    tau[b] * sqrt(sum(weight * exp(2 * u)) / sum(weight))
+  }, 0)
+  par <- mode(open)
+  p <- drop(stats::plogis(x %*% par))
+  list(tau = open, mean = par[-1], cov = solve(crossprod(x, p * (1 - p) * x) + precision(open))[-1, -1, drop = FALSE])
+}

@@ -90,8 +90,9 @@ test_that("the average is that of rough processes and a line by Laplace's method
     }, grid$sigma, grid$l, grid$kind)
     # sigma ~ Exp(1/10); log l ~ N(log(width / 5), 1), and a third for the exponential kernel
     prior <- dexp(grid$sigma, 0.1, log = TRUE) + log(grid$sigma) + dnorm(log(grid$l), log(width / ifelse(grid$kind == "1/2", 3, 5)), 1, log = TRUE)
-    # a line with 1/5 of the prior mass of each kernel
-    prior <- c(prior + log(0.8), log(2 * 0.2))
+    # a line with odds of log(3) to 5 to each kernel
+    line <- log(3) / (5 + log(3))
+    prior <- c(prior + log(1 - line), log(2 * line))
     parts <- c(parts, list(component(diag(length(knots)), 1e-3)))
     value <- vapply(parts, `[[`, 0, "value") + prior
     weight <- exp(value - max(value))
@@ -122,11 +123,11 @@ test_that("effects that could have been left out enter with the variance they ha
   expect_lt(abs(doubted$effects$worth), 1)
   expect_equal(doubted$effects$sd, asked$effects$sd, tolerance = 0.05)
   spread <- function(fit) mean(diag(effects_cov(fit$averaged$effects))[-seq_len(length(fit$averaged$q_mean) + 1)])
-  share <- stats::plogis(log(1 / 3) + doubted$effects$worth)
+  share <- stats::plogis(log(1 / 30) + doubted$effects$worth)
   expect_lt(spread(doubted), (share + 0.2) * spread(asked)) # little is learned of such effects: about their prior variance
   expect_gt(spread(doubted), (share - 0.2) * spread(asked))
   offsets <- list(worth = 0.4, sd = c(offset = 0.5), mean = c(0.1, -0.1, 0), var = c(0.1, 0.2, 0.25))
-  share <- exp(0.4) / 3 / (1 + exp(0.4) / 3)
+  share <- exp(0.4) / 30 / (1 + exp(0.4) / 30)
   expect_equal(effects_likely(offsets$worth), share)
   less <- offsets_tempered(offsets, share)
   expect_equal(less$var, 1 / (1 / (0.25 * share) + c(6, 1, 0)))
@@ -352,6 +353,29 @@ test_that("the standard deviations of few effects are averaged over as well: a l
   same <- with_seed(22, factor(oracle_draw(oracle_softmax(d$z)), levels = 1:2))
   none <- fit_gp2(list(z = d$z, y = same), class_effects = "offset")
   expect_lt(abs(offset(none$averaged$effects)), 0.3)
+})
+
+test_that("every block has a factor of its own, written out", {
+  d <- with_seed(23, { # a large offset, and no shape
+    z <- outer(stats::rnorm(300, sd = 1.25), c(1, -1))
+    list(z = z, y = factor(oracle_draw(oracle_softmax(sweep(z, 2, c(0.75, -0.75), "+"))), levels = 1:2))
+  })
+  centre <- c(0.25, 0.125, 0.15)
+  for (effects in c("offset", "matrix")) {
+    fit <- fit_gp2(d, class_effects = effects, hyper = c(variance = 1e-4)) # a line
+    by_hand <- oracle_open_tau(fit, d$z, d$y, centre, 1.5)
+    got <- fit
+    got[c("effects", "inducing")] <- list(fit$averaged$effects, fit$averaged$inducing)
+    own <- length(got$inducing) + got$effects$slopes
+    r <- nrow(got$effects$effect)
+    difference <- cbind(matrix(0, r, own), -diag(r), diag(r))
+    cov <- difference %*% oracle_effect_cov(got) %*% t(difference)
+    mean <- unname(got$effects$effect[, 2] - got$effects$effect[, 1])
+    expect_lt(max(abs(mean - by_hand$mean)), 0.1 * max(sqrt(diag(by_hand$cov))))
+    expect_equal(sqrt(diag(cov)), sqrt(diag(by_hand$cov)), tolerance = 0.03, ignore_attr = TRUE)
+    # of an offset that there is, the standard deviation is larger; of a shape that there is none, hardly
+    expect_gt(by_hand$tau[1] / fit$effects$sd[["offset"]], 1.5)
+  }
 })
 
 test_that("intervals do not depend on the unit of the scores", {

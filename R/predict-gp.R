@@ -59,7 +59,7 @@
 #' `mean = "log"`; for details see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`.)
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is 0.92 to 1.00
-#' for most true maps, and lower for wavy maps and few calibration rows. The tables are in
+#' for most true maps, and lower for wavy or shifted maps and few calibration rows. The tables are in
 #' `vignette("uncertainty", package = "gpcalib")`.
 #'
 #' A fit with `monotone = TRUE` ([calib_gp()]) keeps the order of the scores for every `type` and `approx`. Its drawn

@@ -19,7 +19,7 @@
 #define TAU_SD_TWO 1.5 /* ... and of two classes */
 #define TAU_FIRST -2.0 /* its grid */
 #define TAU_LAST 2.6
-#define TAU_STEP 0.5
+#define TAU_STEP 0.9
 
 /* Who looks at points: passes in slots, each with its effects eliminated. */
 typedef struct {

@@ -108,7 +108,7 @@ count <- function(x) {
 writeLines(c(
   "# Intervals of calib_gp(): what they claim and what they keep", "",
   paste0("`Rscript bench/validity/intervals.R`, ", format(Sys.Date()), "; ", round(sum(cells$seconds) / 60), " minutes of one core for ", nrow(cells),
-    " of ", (length(c(tuned, held_out)) - length(odds)) * 12 + length(odds) * 4, " cells (those of 10 and 100 classes, but for 5000 rows, a few commits before those of two). 95 % intervals of `predict(type = \"interval\")` for 100 new rows (10 or 100 classes: 40) of ",
+    " of ", (length(c(tuned, held_out)) - length(odds)) * 12 + length(odds) * 4, " cells. 95 % intervals of `predict(type = \"interval\")` for 100 new rows (10 or 100 classes: 40) of ",
     "each calibration set. *Measured*: the share of intervals that hold ",
     "the true probability of the class with the highest score (of the first of two classes), with its 95 % interval over ",
     "calibration sets (Wilson's, in which a set counts as at least one observation), for the default fit (`integrate = TRUE`); *worst tenth*: the same in the worst of ten groups of rows by that score, ",

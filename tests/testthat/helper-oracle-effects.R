@@ -137,7 +137,7 @@ oracle_open_tau <- function(fit, z, y, centre, sd) {
     drop(0.5 * crossprod(right, solve(q, right)) - 0.5 * determinant(q)$modulus) - sum(log(tau[block])) -
       0.5 * (log(tau[b] / centre[b]) / sd)^2
   }
-  u <- seq(-2, 2.5, by = 0.5)
+  u <- seq(-2, 2.5, by = 0.9)
   open <- vapply(seq_along(tau), function(b) {
     value <- vapply(u, function(u) evidence(replace(tau, b, tau[b] * exp(u)), b), 0)
     weight <- exp(value - max(value))

@@ -137,7 +137,7 @@
 #'
 #' With up to 40 class effects, the average is also taken over a factor of the variance of each kind of effect. With three or more
 #' classes, `"auto"` may keep effects although the evidence for them is weak. Their prior variances are therefore multiplied by the posterior probability that there are
-#' effects at all (prior odds of one to thirty). With more than 200
+#' effects at all (prior odds of one to three). With more than 200
 #' class effects (a matrix of eleven classes or more) there is no averaging. If `hyper` fixes either the variance or the
 #' lengthscale, the average is taken over the other, with the kernel of the fit. There is no averaging if `hyper` fixes
 #' both, or with `covariance = "diag"` or `optimize_inducing = TRUE`.

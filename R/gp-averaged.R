@@ -23,7 +23,7 @@ gp_averaged_part <- function(fit) {
   c(out, list(effects = effects_single(effects_short(effects, length(part$q_mean)))))
 }
 
-effects_odds <- 1 / 30 # of effects to none before the rows are seen: chosen on simulated truths (bench/validity/intervals.R)
+effects_odds <- 1 / 3 # of effects to none before the rows are seen: chosen on simulated truths (bench/validity/intervals.R)
 
 #' How likely effects are that "auto" could have left out, P in eq. (45a)
 #' @noRd

@@ -43,12 +43,9 @@ typedef struct {
   const gpc_memory *memory;
 } gpc_mixture_settings;
 
-/* The prior probability of a line for k classes: odds of log k to 5. A row of many classes
- * tells of the map at as many scores, so that bends are seen with fewer rows. */
-static inline double gpc_mixture_line(size_t k) {
-  const double odds = log((double)k) / 5.0;
-  return odds / (1.0 + odds);
-}
+/* The prior probability of a line for k classes, eq. (42b): a row of many classes tells of
+ * the map at as many scores, so that bends are seen with fewer rows. */
+static inline double gpc_mixture_line(size_t k) { return k > 2 ? 0.2 : 0.12; }
 
 /* The mixture as one posterior; memory for `out` is there. *points: how many components
  * it has. GPC_NOT_PD if no point could be looked at. */

@@ -90,8 +90,8 @@ test_that("the average is that of rough processes and a line by Laplace's method
     }, grid$sigma, grid$l, grid$kind)
     # sigma ~ Exp(1/10); log l ~ N(log(width / 5), 1), and a third for the exponential kernel
     prior <- dexp(grid$sigma, 0.1, log = TRUE) + log(grid$sigma) + dnorm(log(grid$l), log(width / ifelse(grid$kind == "1/2", 3, 5)), 1, log = TRUE)
-    # a line with odds of log(3) to 5 to each kernel
-    line <- log(3) / (5 + log(3))
+    # a line with 1/5 of the prior mass of each kernel
+    line <- 0.2
     prior <- c(prior + log(1 - line), log(2 * line))
     parts <- c(parts, list(component(diag(length(knots)), 1e-3)))
     value <- vapply(parts, `[[`, 0, "value") + prior
@@ -123,11 +123,11 @@ test_that("effects that could have been left out enter with the variance they ha
   expect_lt(abs(doubted$effects$worth), 1)
   expect_equal(doubted$effects$sd, asked$effects$sd, tolerance = 0.05)
   spread <- function(fit) mean(diag(effects_cov(fit$averaged$effects))[-seq_len(length(fit$averaged$q_mean) + 1)])
-  share <- stats::plogis(log(1 / 30) + doubted$effects$worth)
+  share <- stats::plogis(log(1 / 3) + doubted$effects$worth)
   expect_lt(spread(doubted), (share + 0.2) * spread(asked)) # little is learned of such effects: about their prior variance
   expect_gt(spread(doubted), (share - 0.2) * spread(asked))
   offsets <- list(worth = 0.4, sd = c(offset = 0.5), mean = c(0.1, -0.1, 0), var = c(0.1, 0.2, 0.25))
-  share <- exp(0.4) / 30 / (1 + exp(0.4) / 30)
+  share <- exp(0.4) / 3 / (1 + exp(0.4) / 3)
   expect_equal(effects_likely(offsets$worth), share)
   less <- offsets_tempered(offsets, share)
   expect_equal(less$var, 1 / (1 / (0.25 * share) + c(6, 1, 0)))

@@ -397,7 +397,7 @@ effects_short <- function(effects, m) {
 # Single precision ------------------------------------------------------------------------------
 
 cov_parts <- c("cov", "cross", "own", "common")
-most_double <- 500L # numbers, 4 kB: more take four bytes each. Probabilities change by less than 1e-7
+most_double <- 4000L # numbers, 32 kB: more take four bytes each. Probabilities change by less than 1e-7
 
 #' Effects with a large covariance in single precision, unless it is so nearly singular that rounding could make it none
 #'

@@ -42,12 +42,10 @@ forget_site <- function(stream, forget) {
   site
 }
 
-double_site <- 4000L # numbers, 32 kB: a curvature with more of them is in single precision, with fewer it need not be rounded freeze after freeze
-
 #' A frozen quadratic whose curvature, if large, is in single precision
 #' @noRd
 single_curvature <- function(site) {
-  if (length(site$h) > double_site && max(abs(site$h)) < 1e30) site$h <- to_single(site$h)
+  if (length(site$h) > most_double && max(abs(site$h)) < 1e30) site$h <- to_single(site$h)
   site
 }
 

@@ -130,7 +130,7 @@ test_that("a large covariance is kept in single precision, and predictions stay"
   a <- predict(rounded, new[1:5, ], type = "interval")
   set.seed(1)
   expect_equal(predict(exact, new[1:5, ], type = "interval"), a, tolerance = 1e-4)
-  few <- quiet_gp(mixed_data(100, 3)$scores, mixed_data(100, 3)$labels, class_effects = "offset")
+  few <- quiet_gp(mixed_data(100, 3)$scores, mixed_data(100, 3)$labels, class_effects = "matrix")
   expect_type(few$effects$cov, "double")
 })
 

@@ -269,7 +269,8 @@ print_effects <- function(effects, classes, known) {
     said <- if (!nrow(mixed)) {
       "effects between classes: none is more than two posterior standard deviations from 0"
     } else {
-      paste0("effects between classes, by the matrix", if ("softmax" %in% names(effects$parts)) " and the softmax matrix together", ": how the latent value of a class changes in a row where temperature scaling gives 90 % to another class, ",
+      paste0("effects between classes, by the ", paste(effect_words(intersect(c("matrix", "softmax"), names(effects$parts)), length(classes)), collapse = " and the "),
+        if (all(c("matrix", "softmax") %in% names(effects$parts))) " together", ": how the latent value of a class changes in a row where temperature scaling gives 90 % to another class, ",
         "and the rest equally to all others (+1: about 2.7 times the odds). ",
         if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two posterior standard deviations:")
     }

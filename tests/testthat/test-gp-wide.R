@@ -153,7 +153,7 @@ test_that("limits and held variances are kept to", {
 test_that("what is said and drawn of them", {
   fit <- wide$fit
   expect_output(print(fit), "offsets, (powers, )?softmax matrix \\(chosen by \"auto\"\\); change in log evidence \\+")
-  expect_output(print(summary(fit)), "effects between classes: .*where the scores say \"")
+  expect_output(print(summary(fit)), "effects between classes, by the softmax matrix: .*where the scores say \"")
   terms <- tidy(fit)
   e <- oracle_wide(fit)
   w <- e$w - rep(colMeans(e$w), each = 30)

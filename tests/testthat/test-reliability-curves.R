@@ -126,7 +126,7 @@ test_that("labels may differ between forecasts", {
   strips <- function(plot) unlist(lapply(ggplot2::ggplotGrob(plot)$grobs[grep("strip-t", ggplot2::ggplotGrob(plot)$layout$name)], function(grob) {
     grob$grobs[[1]]$children[[2]]$children[[1]]$label
   }))
-  expect_identical(strips(plot), c("a (n = 100)", "b (n = 150)"))
+  expect_identical(strips(plot), c("a (n\u00a0=\u00a0100)", "b (n\u00a0=\u00a0150)"))
   expect_match(plot_reliability(list(a = one$p, b = one$p^2), one$y, bins = 5)$labels$caption, "N = 100 in each panel")
   error <- function(...) expect_error(..., class = "gpcalib_error_input")
   error(plot_reliability(list(a = one$p, b = two$p), list(one$y)), "labels")

@@ -196,19 +196,34 @@ GPC_PART float dot(size_t n, const float *u, const float *v) {
   return total;
 }
 
+/* Are all rows of the factor shorter than `most`, squared, and phi above -LEAST? Their lengths are
+ * not those of the variances where rounding left the covariance indefinite. */
+GPC_PART int all_close(const gpc_joint_points *self, size_t n, const double *phi,
+                       double most) {
+  float *length = self->row;
+  memset(length, 0, n * sizeof(float));
+  for (size_t q = 0; q < n; q++) {
+    const float *l = self->cov + self->step * q;
+    for (size_t j = q; j < n; j++)
+      length[j] += l[j] * l[j];
+  }
+  for (size_t j = 0; j < n; j++)
+    if (!((double)length[j] < most && phi[j] * GPC_EXP_LOG2E > -LEAST))
+      return 0;
+  return 1;
+}
+
 /* The average of softmax(0, phi +- L x) over the points, L lower, by powers of two. */
 GPC_FUSED static void average(const gpc_joint_points *self, int set, size_t n,
                               const double *phi, double *out) {
   const size_t pairs = pairs_of[set];
   float sum[2 * GPC_JOINT_MANY];
   const double most = CLOSE / GPC_EXP_LOG2E * (CLOSE / GPC_EXP_LOG2E) / self->reach[set];
-  int far = 0, close = 1;
-  for (size_t j = 0; j < n; j++) {
-    const float var = self->cov[j + self->step * j];
-    far |= !(var < FAR);
-    close &= (double)var < most && phi[j] * GPC_EXP_LOG2E > -LEAST;
-  }
+  int far = 0;
+  for (size_t j = 0; j < n; j++)
+    far |= !(self->cov[j + self->step * j] < FAR);
   factor(self, n);
+  const int close = all_close(self, n, phi, most);
   for (size_t d = 0; d < 2 * pairs; d++)
     sum[d] = 1.0f;
   for (size_t j = 0; j < n; j++) {

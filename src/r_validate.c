@@ -68,7 +68,7 @@ SEXP r_smooth_basis(SEXP knots, SEXP x) {
   return out;
 }
 
-/* gpc_smooth_excess(): a value for each column of `step`. */
+/* gpc_smooth_distances() of each column of `curves`: [GPC_DISTANCES x columns]. */
 SEXP r_smooth_distances(SEXP curves, SEXP x, SEXP w, SEXP inner) {
   size_t m, count;
   const double *values = r_matrix(curves, "curves", &m, &count);
@@ -82,6 +82,7 @@ SEXP r_smooth_distances(SEXP curves, SEXP x, SEXP w, SEXP inner) {
   return out;
 }
 
+/* gpc_smooth_excess(): a value for each column of `step`. */
 SEXP r_smooth_excess(SEXP eta, SEXP w, SEXP step) {
   size_t m, draws;
   const double *steps = r_matrix(step, "step", &m, &draws);

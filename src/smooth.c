@@ -209,8 +209,8 @@ static double best_between(const problem *p, gpc_smooth *fit, double *info, doub
     if (fabs(next - x) < CLOSE)
       next = x + copysign(CLOSE, next - x);
     move = next - x;
-    newton(p, exp(next), fit, info);
-    const double value = fit->reml;
+    const double value =
+        newton(p, exp(next), fit, info) == GPC_NOT_PD ? -INFINITY : fit->reml;
     if (value >= fx) {
       *(next < x ? &high : &low) = x;
       v = w, fv = fw;

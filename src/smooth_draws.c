@@ -31,6 +31,11 @@ void gpc_smooth_distances(size_t m, size_t count, const double *curves, const do
       if (inner[i] && gap > most)
         most = gap;
     }
+    if (!(isfinite(sum) && total > 0.0)) { /* there is no order of NaN */
+      for (int i = 0; i < GPC_DISTANCES; i++)
+        own[i] = NAN;
+      continue;
+    }
     qsort(cells, m, sizeof *cells, by_gap);
     own[0] = sum / total;
     own[1] = own[2] = cells[m - 1].gap;

@@ -337,6 +337,25 @@ static void test_moments(size_t k, double scale) {
   cmemory_end();
 }
 
+/* A covariance that rounding left indefinite: rows of its factor are longer than their variances, and probabilities are
+ * finite all the same. */
+static void test_indefinite(void) {
+  const gpc_joint_points self = gpc_joint_points_get(4, &cmemory);
+  const double phi[3] = {-1.0, -2.0, -1.5};
+  double out[3];
+  for (int many = 0; many < 2; many++)
+    for (double least = 1e-1; least > 1e-9; least *= 0.1)
+      for (double cov = 0.01; cov < 2.0; cov *= 10.0) {
+        memset(self.cov, 0, self.step * 4 * sizeof(float));
+        self.cov[0] = (float)least;
+        self.cov[1] = self.cov[2] = (float)cov;
+        self.cov[1 + self.step] = self.cov[2 + 2 * self.step] = 1.0f;
+        gpc_joint_points_average(&self, many, 3, phi, out);
+        for (int j = 0; j < 3; j++)
+          CHECK(out[j] >= 0.0 && out[j] <= 1.0);
+      }
+}
+
 int main(void) {
   for (size_t k = 3; k < 40; k += 4) {
     test_moments(k, 0.05);
@@ -346,6 +365,7 @@ int main(void) {
 
   test_points();
   test_rounded();
+  test_indefinite();
   test_excluded();
   test_roads();
   test_rare();

@@ -105,7 +105,8 @@ merge_rows <- function(rows, data, fit, most) {
   }
   group <- .Call(C_merge_rows, t(merge_scale(z, data, fit)), cell, rows$labels, rows$weights, places)
   place <- merged_places(rows, z, zero, group)
-  each <- if (classes > 2) group else match(group + max(group) * rows$labels, unique(group + max(group) * rows$labels))
+  each <- if (classes > 2) group else group + max(group) * (rows$labels - 1L)
+  each <- match(each, unique(each))
   first <- !duplicated(each)
   sums <- rowsum(cbind(rows$weights, rows$counts), each)
   list(z = place[group[first], , drop = FALSE], labels = rows$labels[first], weights = unname(sums[, 1]), counts = unname(sums[, 2]))

@@ -18,8 +18,6 @@
 #include "gp_posterior.h"
 #include "gp_rough.h"
 
-#include <math.h>
-
 /* Who looks at a point. Passes over the data are kept in slots, and a point is looked at
  * by the surrogate of the pass in slot `from`. With `to` other than -1 a pass is made there
  * and kept in slot `to`, unless the surrogate promises less than `least` for out->value,

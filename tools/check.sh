@@ -10,6 +10,10 @@ rm -rf "$BUILD/check"
 mkdir -p "$BUILD/check"
 cd "$BUILD/check" || exit 1
 
+# Several files are compiled at a time, as in tools/build.sh.
+MAKE="make -j$(nproc 2> /dev/null || echo 1)"
+export MAKE
+
 say "check: R CMD build, with vignettes"
 if ! R CMD build "$BUILD/pkg" > build.log 2>&1 < /dev/null; then
   cat build.log >&2

@@ -224,7 +224,7 @@ print.calib_cv <- function(x, ...) {
     after <- average(paste0(measure, "_calibrated"))
     cat("  ", score_words[[measure]], " ", say(average(measure)),
       if (!is.na(after)) paste0(" before, ", say(after), " after (cross-validated: calibrator fitted to the other folds)"),
-      if (measure == "log_loss" && identical(x$calibrator$input, "probs") && min(x$scores) == 0) "; zeros counted as 1e-15", "\n", sep = "")
+      if (measure == "log_loss" && identical(x$calibrator$input, "probs") && min(x$scores) < 1e-15) "; probabilities below 1e-15 count as 1e-15", "\n", sep = "")
   }
   invisible(x)
 }

@@ -200,8 +200,13 @@ test_likelihood <- function(forecast, replicates) {
   } else {
     redraw_test(function(seed, first, count) .Call(C_coxrecal_draw, forecast, seed, first, count), replicates)
   }
+  absent <- classes[tabulate(forecast$labels, length(classes)) == 0]
   list(statistic = c(LR = observed), parameter = c(df = df), p.value = test$p.value, estimate = estimate,
-    null.value = null, method = paste0(title, ", ", test$how))
+    null.value = null, method = paste0(title, ", ", test$how),
+    sees = paste0(test_sees$likelihood, if (length(absent) && is.null(replicates)) {
+      paste0(" No row has the label ", paste0("\"", utils::head(absent, 4), "\"", collapse = " or "), if (length(absent) > 4) " or one of others",
+        ": with offsets of -Inf the chi-square p-value is rough. `replicates = 999` computes it by redrawn labels instead.")
+    }))
 }
 
 #' How many directions of slope and offsets the probabilities can tell apart

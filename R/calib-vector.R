@@ -207,11 +207,15 @@ describe.calib_vector <- function(object) {
   # As for the temperature: only what two standard errors tell from 1. Of two classes only the mean slope is determined.
   error <- object$std_error[length(object$classes) + seq_along(object$weights)]
   error <- 2 * if (length(error) == 2) sqrt(mean(stats::vcov(object)[3:4, 3:4])) else error
-  verdict <- if (isTRUE(all(object$weights + error < 1))) "overconfident" else if (isTRUE(all(object$weights - error > 1))) "underconfident"
+  verdict <- if (isTRUE(all(object$weights + error < 1 & object$weights > 0))) "overconfident" else if (isTRUE(all(object$weights - error > 1))) "underconfident"
   two <- length(object$classes) == 2
   describe_linear(object, "Vector scaling", paste0(if (two) paste0("slope ", format(mean(ends), digits = 3)) else {
     paste("slopes", say_span(ends))
-  }, if (isTRUE(nzchar(verdict))) paste0(if (two) ": the scores were " else ": the scores of every class were ", verdict)))
+  }, if (isTRUE(nzchar(verdict))) paste0(if (two) ": the scores were " else ": the scores of every class were ", verdict),
+  if (any(object$weights + error < 0)) {
+    against <- object$classes[object$weights + error < 0]
+    paste0("; a higher score of ", paste0("\"", utils::head(against, 3), "\"", collapse = ", "), if (length(against) > 3) ", ...", " makes it less likely (slope below 0)")
+  }))
 }
 
 #' @export

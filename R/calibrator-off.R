@@ -22,8 +22,10 @@ say_shifting <- function(object) {
   if (object$class_effects == "offset") {
     return("  offsets alone do not correct that; calib_gp() with its defaults may, and so may calib_platt() and calib_beta()")
   }
-  paste0("  ", if (isTRUE(object$monotone)) "monotone = TRUE" else "class_effects = \"none\"",
-    " cannot shift a class; calib_gp() with its defaults does, and so do calib_platt() and calib_beta()")
+  if (isTRUE(object$monotone)) {
+    return("  monotone = TRUE cannot shift a class; monotone = TRUE, class_effects = \"offset\" can, and so can calib_gp() with its defaults; both may change the most likely class of a row")
+  }
+  "  class_effects = \"none\" cannot shift a class; calib_gp() with its defaults does, and so do calib_platt() and calib_beta()"
 }
 
 off_size <- function(n, k) min(n, off_rows[2], max(off_rows[1], floor(off_scores / k)))

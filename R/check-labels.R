@@ -78,6 +78,7 @@ check_labels <- function(labels, n, k, columns, arg) {
   if (is.factor(labels)) {
     classes <- levels(labels)
     check_extra_columns(columns, classes, arg)
+    check_lacking_columns(columns, classes, table(labels), arg)
     if (length(classes) != k) stop_class_count(length(classes), k, arg, "level")
     codes <- as.integer(labels)
     if (length(codes) && (min(codes) < 1L || max(codes) > k)) {
@@ -115,9 +116,31 @@ check_extra_columns <- function(columns, classes, arg) {
   bare <- sub("^\\.pred_", "", columns)
   extra <- columns[!columns %in% classes & !bare %in% classes]
   if (length(extra) && all(classes %in% c(columns, bare))) {
+    names <- paste0("colnames(", arg, ")")
+    if (!all(classes %in% columns)) names <- paste0("sub(\"^.pred_\", \"\", ", names, ")")
     stop_input(arg, paste0("has columns that match no class (", say_values(extra), ")"),
-      paste0("Keep only the score columns: ", say_values(classes), "."))
+      paste0("If these are scores of classes without a row, make them levels: labels <- factor(labels, levels = ", names, "). ",
+        "If they are no scores, leave them out; the score columns are then ", say_values(classes), "."))
   }
+}
+
+#' Classes without a column, where others have one of their name
+#' @param rows how many rows each class has
+#' @noRd
+check_lacking_columns <- function(columns, classes, rows, arg) {
+  bare <- sub("^\\.pred_", "", columns)
+  lacking <- !classes %in% c(columns, bare)
+  # Columns of other names may be those of these classes: stop_names() shows both.
+  if (!length(columns) || !any(lacking) || !all(columns %in% classes | bare %in% classes)) return()
+  used <- lacking & rows > 0
+  stop_input("labels", paste0("has ", if (sum(lacking) == 1) "a class" else "classes", " without a column in `", arg, "`: ",
+    say_values(classes[lacking])),
+    if (any(used)) {
+      paste0("A calibrator cannot predict a class that has no scores. Add the column, or leave out ", if (sum(rows[used]) == 1) "the row" else
+        paste0("the ", sum(rows[used]), " rows"), " of ", say_values(classes[used]), " and then call droplevels().")
+    } else {
+      "No row has such a label: droplevels(labels) leaves these levels out."
+    })
 }
 
 place_columns <- function(codes, classes, columns, arg) {

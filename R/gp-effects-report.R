@@ -271,7 +271,8 @@ print_effects <- function(effects, classes, known) {
     } else {
       paste0("effects between classes, by the ", paste(effect_words(intersect(c("matrix", "softmax"), names(effects$parts)), length(classes)), collapse = " and the "),
         if (all(c("matrix", "softmax") %in% names(effects$parts))) " together", ": how the latent value of a class changes in a row where temperature scaling gives 90 % to another class, ",
-        "and the rest equally to all others (+1: about 2.7 times the odds). ",
+        "and the rest equally to all others (+1: about 2.7 times the odds). This does not say that a class is predicted too often or too rarely",
+        if (known) ": for that, see the mean probabilities above", ". ",
         if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two posterior standard deviations:")
     }
     pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))

@@ -214,7 +214,7 @@ say_gains <- function(part, level) {
     own <- part[part$forecast == name, ]
     own <- own[order(own$threshold), ]
     clear <- !is.na(own$gain.low) & own$gain.low > 0
-    paste0(name, ": ", if (any(clear)) {
+    paste0("\"", name, "\": ", if (any(clear)) {
       paste0("better than both treating all and treating none at thresholds ", say_stretches(own$threshold, clear), " (paired ", say_level(level), " interval of the gain above 0).")
     } else {
       "at no threshold clearly better than both treating all and treating none (paired interval of the gain above 0)."

@@ -174,11 +174,7 @@ validations_verdict <- function(x) {
   each <- length(validation_measures)
   parts <- split(table, rep(seq_len(nrow(table) / each), each = each))
   shown <- c("oe_ratio", "slope", "ici") # as in the table
-  outside <- vapply(parts, function(part) {
-    one <- validation_outside(part)
-    if (is.na(one[["oe_ratio"]])) one[["oe_ratio"]] <- one[["in_the_large"]] # without events the ratio has no interval, the difference has
-    one[shown]
-  }, logical(3))
+  outside <- vapply(parts, function(part) validation_outside(part)[shown], logical(3))
   rownames(outside) <- outside_words[shown]
   if (all(is.na(outside))) return(NULL)
   what <- paste(c("groups", "classes")[c("by", "class") %in% names(table)], collapse = " and ")
@@ -204,5 +200,6 @@ validations_verdict <- function(x) {
 }
 
 say_holm <- function(what) {
-  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what, ".")
+  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what,
+    ". calib_test(method = \"mcb\") or \"skce\" tests all rows together and may find more.")
 }

@@ -32,7 +32,8 @@
 #' so that they are also valid where the true curve is not a straight line. The intervals of `oe_ratio`, `in_the_large`,
 #' `c_index` and the Brier scores come from the influence function of each row (for the c-index that is the method of
 #' DeLong et al., 1988), summed within `groups`; they are computed on the log scale for O:E and the Brier score and on
-#' the logit scale for the c-index. The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 1000 curves drawn
+#' the logit scale for the c-index. Where no row is an event, or all rows are, `oe_ratio` and `in_the_large` have the limits of the exact
+#' binomial interval (Clopper and Pearson). The intervals of `ici`, `e50`, `e90` and `emax` are quantiles of 1000 curves drawn
 #' from the normal approximation to the distribution of the smooth curve, weighted by the ratio of their likelihood to that approximation (importance sampling; use [set.seed()] to make them reproducible). These measures are distances:
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
 #' significantly from the diagonal (Wald test at its knots). If it does, the lower limit is
@@ -185,6 +186,18 @@ influence_interval <- function(value, influence, clusters, level, to = identity,
   c(value, back(to(value) - half), back(to(value) + half))
 }
 
+#' Where all outcomes are equal the rows' influences say nothing of the rate: its exact binomial limits (Clopper and Pearson, 1934)
+#'
+#' For weights the effective number of rows counts, for rows that depend on each other the number of clusters.
+#' @return c(low, high); NULL where there are events and non-events, or no interval is asked for.
+#' @noRd
+one_sided_rate <- function(rate, share, clusters, level, counts = NULL) {
+  if (is.null(level) || (rate > 0 && rate < 1)) return(NULL)
+  n <- if (!is.null(clusters)) clusters$count else if (!is.null(counts)) sum(counts) else 1 / sum(share^2)
+  far <- 1 - ((1 - level) / 2)^(1 / n) # the largest rate with which no event in n rows has probability (1 - level) / 2
+  if (rate == 0) c(0, far) else c(1 - far, 1)
+}
+
 #' Ratio, difference, c-index and Brier scores
 #' @noRd
 validate_means <- function(p, hit, w, clusters, level, counts = NULL) {
@@ -199,9 +212,11 @@ validate_means <- function(p, hit, w, clusters, level, counts = NULL) {
   pairs <- .Call(C_concordance, p, hit, w)
   value <- if (constant > 0) pairs$value else NaN
   interval <- function(...) influence_interval(..., clusters = clusters, level = level, counts = counts)
+  ends <- one_sided_rate(rate, share, clusters, level, counts)
   rbind(
-    oe_ratio = interval(ratio, share * (hit - ratio * p) / expected, to = log, back = exp, d = 1 / ratio),
-    in_the_large = interval(rate - expected, share * (hit - p - rate + expected)),
+    oe_ratio = if (!is.null(ends) && is.finite(ratio)) c(ratio, ends / expected) else
+      interval(ratio, share * (hit - ratio * p) / expected, to = log, back = exp, d = 1 / ratio),
+    in_the_large = if (!is.null(ends)) c(rate - expected, ends - expected) else interval(rate - expected, share * (hit - p - rate + expected)),
     c_index = interval(value, pairs$influence, to = stats::qlogis, back = stats::plogis,
       d = 1 / (value * (1 - value))),
     brier_score = interval(brier, share * (loss - brier), to = log, back = exp, d = 1 / brier),

@@ -369,3 +369,20 @@ test_that("an unknown argument is named without being evaluated", {
   fit <- calib_platt(c(0.1, 0.4, 0.6, 0.9), c(0, 1, 0, 1))
   expect_error(update(fit, 0.3, 1, truth = no_such_column), "truth", class = "gpcalib_error_input")
 })
+
+test_that("classes that scores and labels do not share are named, with a remedy that works", {
+  p <- matrix(c(.5, .2, .2, .1, .1, .6, .1, .2), 4, 4, byrow = TRUE, dimnames = list(NULL, c("a", "b", "c", "d")))
+  # Columns of classes without a row: leaving them out would turn probabilities into logits.
+  short <- factor(c("a", "b", "a", "b"))
+  expect_error(log_loss(p, short), 'factor(labels, levels = colnames(probs))', fixed = TRUE, class = "gpcalib_error_input")
+  expect_equal(log_loss(p, factor(short, levels = colnames(p))), -mean(log(c(.5, .6, .5, .6))))
+  named <- `colnames<-`(p, paste0(".pred_", colnames(p)))
+  expect_error(log_loss(named, short), 'levels = sub("^.pred_", "", colnames(probs))', fixed = TRUE, class = "gpcalib_error_input")
+  expect_equal(log_loss(named, factor(short, levels = sub("^.pred_", "", colnames(named)))), -mean(log(c(.5, .6, .5, .6))))
+  # A class without a column, with a row and without one.
+  expect_error(log_loss(p, factor(c("a", "b", "e", "d"), levels = c(letters[1:5]))), 'without a column in `probs`: "e".*the row of "e"',
+    class = "gpcalib_error_input")
+  expect_error(log_loss(p, factor(c("a", "b", "c", "d"), levels = c(letters[1:5]))), "droplevels(labels)", fixed = TRUE, class = "gpcalib_error_input")
+  # Other names are other names.
+  expect_error(log_loss(p, factor(c("w", "x", "y", "z"))), "do not match the classes", class = "gpcalib_error_input")
+})

@@ -366,3 +366,22 @@ test_that("of many classes those without events are not drawn", {
   expect_identical(validated_shown(v, NULL), setdiff(order(attr(v, "p.value"))[1:6], c(3, 5)))
   expect_length(validated_shown(v, "3"), 1)
 })
+
+test_that("a class without events is no finding by itself: exact limits of its rate", {
+  # 2 expected, none observed: P(0) = .13, so that O:E = 1 is within the limits; 20 expected: it is not.
+  one <- function(p, ...) suppressWarnings(calib_validate(p, factor(rep("no", length(p)), c("no", "yes")), ...))
+  ends <- function(x, measure) unlist(x[x$measure == measure, c("estimate", "conf.low", "conf.high")], use.names = FALSE)
+  p <- rep(c(.005, .015), 100)
+  few <- one(p)
+  upper <- stats::binom.test(0, 200)$conf.int[2]
+  expect_equal(ends(few, "oe_ratio"), c(0, 0, upper / mean(p)))
+  expect_equal(ends(few, "in_the_large"), c(-mean(p), -mean(p), upper - mean(p)))
+  expect_gt(ends(few, "oe_ratio")[3], 1)
+  expect_false(any(grepl("excludes the ideal value", capture.output(print(few)))))
+  expect_lt(ends(one(rep(c(.05, .15), 100)), "oe_ratio")[3], 1)
+  # All events: the mirror image. Weights count as the effective number of rows, clusters as one row each.
+  all <- suppressWarnings(calib_validate(1 - p, factor(rep("yes", 200), c("no", "yes"))))
+  expect_equal(ends(all, "in_the_large"), -ends(few, "in_the_large")[c(1, 3, 2)])
+  expect_equal(ends(one(p, weights = rep(c(1, 3), 100)), "oe_ratio")[3], (1 - .025^(1 / 160)) / mean(p[c(1, 2, 2, 2)]))
+  expect_equal(ends(one(p, groups = rep(1:50, 4)), "oe_ratio")[3], stats::binom.test(0, 50)$conf.int[2] / mean(p))
+})

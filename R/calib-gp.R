@@ -42,7 +42,8 @@
 #'
 #' # How many rows
 #' With two classes, have at least 100 calibration rows of the rarer class; with more classes, at least 200 rows, and 10 rows per class on average.
-#' `print()` says when there are fewer. These numbers rest on random calibration rows of 14 real sets (`bench/results/few-rows.md` in the
+#' That is enough for the map that all classes share; class effects of three or more classes often need a thousand rows before `"auto"` finds them.
+#' `print()` says when there are fewer rows than these. These numbers rest on random calibration rows of 14 real sets (`bench/results/few-rows.md` in the
 #' sources). With 100 to 199 rows of the rarer of two classes, the recalibration slope of the calibrated probabilities on new rows was between 0.82 and 1.24
 #' in nine splits of ten, and calibration was worse than none in 3 % of the splits, mostly for probabilities that had been nearly calibrated before. With
 #' 50 to 99 rows it was between 0.78 and 1.32 (worse in 7 %), with 10 to 19 rows between 0.70 and 1.78 (29 %). With three classes or more, the log loss exceeded that of

@@ -59,6 +59,8 @@ gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *fro
 void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o) {
   o->kept = 1;
   const size_t size = gpc_offsets_pass_room(o->n, o->k);
+  gpc_give(memory, o->phi); /* of one block */
+  gpc_give(memory, o->pi);
   o->phi = gpc_get_doubles(memory, size);
   o->pi = gpc_get_doubles(memory, size);
   for (size_t first = 0; first < o->n; first += ROWS)

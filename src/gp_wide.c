@@ -34,10 +34,11 @@ static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
     phi = pass.phi;
     pi = pass.pi;
   }
-  double *room = gpc_get_doubles(memory, GPC_OFFSETS_ROWS * k), *all[9];
+  double *room = gpc_get_doubles(memory, GPC_OFFSETS_ROWS * k), *all[8];
   by_rows(n, k, room, phi);
   by_rows(n, k, room, pi);
-  for (int i = 0; i < 9; i++) {
+  gpc_give(memory, room);
+  for (int i = 0; i < 8; i++) {
     all[i] = gpc_get_doubles(memory, size);
     memset(all[i], 0, size * sizeof(double));
   }
@@ -61,10 +62,9 @@ static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
                .poll_data = settings->poll_data},
       .settings = settings,
       .old_e = all[4],
-      .old_var = all[5],
-      .r = all[6],
-      .d = all[7],
-      .hd = all[8]};
+      .r = all[5],
+      .d = all[6],
+      .hd = all[7]};
   return o;
 }
 
@@ -101,12 +101,12 @@ static int leads_up(double value, double before, double tol) {
 static int step_up(gpc_wide_climb *o, gpc_wide_result *result) {
   const size_t bytes = o->pass.size * sizeof(double);
   const double before = result->elbo, tol = o->settings->tol;
-  double old_tau[GPC_WIDE_PARTS];
+  double old_tau[GPC_WIDE_PARTS], *old_var = o->r; /* in use for the means alone */
   memcpy(old_tau, o->tau, sizeof old_tau);
   memcpy(o->old_e, o->pass.e, bytes);
-  memcpy(o->old_var, o->pass.var, bytes);
   gpc_wide_choose_taus(o);
   gpc_wide_solve_means(o);
+  memcpy(old_var, o->pass.var, bytes);
   gpc_wide_set_variances(o);
   double value = value_at(o, result);
   for (int halving = 0; halving < MOST_HALVINGS && !leads_up(value, before, tol);
@@ -121,7 +121,7 @@ static int step_up(gpc_wide_climb *o, gpc_wide_result *result) {
   }
   memcpy(o->tau, old_tau, sizeof old_tau);
   memcpy(o->pass.e, o->old_e, bytes);
-  memcpy(o->pass.var, o->old_var, bytes);
+  memcpy(o->pass.var, old_var, bytes);
   result->elbo = value_at(o, result);
   return 0;
 }

@@ -16,7 +16,7 @@ typedef struct {
   double *z, *x, *f, *c; /* [k] */
   double *p, *scores;    /* [k x ROWS] row by row */
   float *q;
-  int *class;
+  uint16_t *class;
 } row_room;
 
 static row_room get_room(size_t k, const gpc_memory *memory) {
@@ -28,7 +28,7 @@ static row_room get_room(size_t k, const gpc_memory *memory) {
                     .p = all + 4 * k,
                     .scores = all + (4 + ROWS) * k,
                     .q = gpc_get_floats(memory, k),
-                    .class = gpc_get_ints(memory, k)};
+                    .class = gpc_get_classes(memory, k)};
 }
 
 static gpc_wide_row features(const gpc_gp_data *data, double steep, size_t i,

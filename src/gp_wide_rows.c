@@ -7,10 +7,12 @@
 #include <string.h>
 
 #define LEAST_LOG (-30.0)
-#define CHUNK 16384 /* features whose memory is asked for together */
+/* Features whose memory is asked for together: what earlier stages gave back are many small
+ * pieces, and larger ones would lie beside them. */
+#define CHUNK 2048
 
 GPC_FUSED size_t gpc_wide_features(size_t k, double steep, double *z, float *q,
-                                   int *class, double *x) {
+                                   uint16_t *class, double *x) {
   double top = z[0], sum = 0.0;
 #pragma omp simd reduction(max : top)
   for (size_t j = 0; j < k; j++)
@@ -30,7 +32,7 @@ GPC_FUSED size_t gpc_wide_features(size_t k, double steep, double *z, float *q,
   size_t count = 0;
   for (size_t j = 0; j < k; j++)
     if (x[j] > 0.0) {
-      class[count] = (int)j;
+      class[count] = (uint16_t)j;
       x[count++] = x[j];
     }
   return count;
@@ -41,13 +43,15 @@ void gpc_wide_rows_powers(const gpc_gp_data *data, double steep, const gpc_memor
   const size_t n = data->n, k = data->k;
   float *q = gpc_get_floats(memory, n * k);
   double *z = gpc_get_doubles(memory, 2 * k), *x = z + k;
-  int *class = gpc_get_ints(memory, k);
+  uint16_t *class = gpc_get_classes(memory, k);
   for (size_t i = 0; i < n; i++, q += k) {
     for (size_t j = 0; j < k; j++)
       z[j] = gpc_gp_score(data, i, j);
     gpc_wide_features(k, steep, z, q, class, x);
     rows[i].q = q;
   }
+  gpc_give(memory, z);
+  gpc_give(memory, class);
 }
 
 gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep, int powers,
@@ -56,12 +60,12 @@ gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep, int power
   gpc_wide_row *rows = memory->get(memory->self, (n ? n : 1) * sizeof *rows);
   float *q = gpc_get_floats(memory, powers ? n * k : k);
   double *z = gpc_get_doubles(memory, k), *x = NULL;
-  int *class = NULL;
+  uint16_t *class = NULL;
   size_t left = 0;
   for (size_t i = 0; i < n; i++) {
     if (left < k) {
       x = gpc_get_doubles(memory, chunk);
-      class = gpc_get_ints(memory, chunk);
+      class = gpc_get_classes(memory, chunk);
       left = chunk;
     }
     for (size_t j = 0; j < k; j++)
@@ -74,6 +78,9 @@ gpc_wide_row *gpc_wide_rows_get(const gpc_gp_data *data, double steep, int power
     class += count;
     left -= count;
   }
+  if (!powers)
+    gpc_give(memory, q);
+  gpc_give(memory, z);
   return rows;
 }
 

@@ -16,6 +16,8 @@
 #include "gp_model.h"
 #include "memory.h"
 
+#include <stdint.h>
+
 typedef enum {
   GPC_WIDE_OFFSET,
   GPC_WIDE_POWER,
@@ -23,12 +25,17 @@ typedef enum {
   GPC_WIDE_PARTS
 } gpc_wide_part;
 
+/* Classes are short: gp_control() has at most 2000 with a matrix. */
 typedef struct {
-  size_t count;     /* of the x that are not 0 ... */
-  const int *class; /* [count] ... whose they are ... */
-  const double *x;  /* [count] ... and what they are */
-  const float *q;   /* [k] */
+  size_t count;          /* of the x that are not 0 ... */
+  const uint16_t *class; /* [count] ... whose they are ... */
+  const double *x;       /* [count] ... and what they are */
+  const float *q;        /* [k] */
 } gpc_wide_row;
+
+static inline uint16_t *gpc_get_classes(const gpc_memory *memory, size_t n) {
+  return memory->get(memory->self, (n ? n : 1) * sizeof(uint16_t));
+}
 
 /* Where a part begins in e, and its end. */
 static inline size_t gpc_wide_first(size_t k, int part) {
@@ -39,7 +46,7 @@ static inline size_t gpc_wide_size(size_t k) { return gpc_wide_first(k, GPC_WIDE
 
 /* The features of a row with scores z [k], which are overwritten: q [k], class and x [k at
  * the most; both have room for k]. Returns how many x there are. */
-size_t gpc_wide_features(size_t k, double steep, double *z, float *q, int *class,
+size_t gpc_wide_features(size_t k, double steep, double *z, float *q, uint16_t *class,
                          double *x);
 
 /* rows [n] of all data; memory of what they point to, a few numbers to a row. Without

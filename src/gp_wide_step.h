@@ -15,8 +15,8 @@ typedef struct {
   gpc_wide_pass pass;
   const gpc_wide_settings *settings;
   double tau[GPC_WIDE_PARTS];
-  double *old_e, *old_var; /* [size] */
-  double *r, *d, *hd;      /* [size] of the conjugate gradients */
+  double *old_e;      /* [size] */
+  double *r, *d, *hd; /* [size] of the conjugate gradients */
 } gpc_wide_climb;
 
 /* The tau of every part that is not held: the best with H's diagonal alone, eq. (39d). */

@@ -86,7 +86,7 @@ static void test_features(const gpc_gp_data *data, const gpc_memory *memory) {
   /* far out, and all the same */
   double far[K] = {1e300, -1e300, 0.0, 5.0, -5.0, 1.0, 2.0}, flat[K] = {0.0}, x[K];
   float q[K];
-  int class[K];
+  uint16_t class[K];
   CHECK(gpc_wide_features(K, 1.0, far, q, class, x) == 1 && class[0] == 0);
   CHECK_NEAR(x[0], 1.0 - 0.5 / K, 1e-12);
   CHECK(q[1] == -30.0f);
@@ -188,15 +188,14 @@ static double tau_value(const gpc_wide_climb *o, double tau) {
 
 static void test_step(const gpc_gp_data *data, const gpc_memory *memory) {
   gpc_wide_settings settings = {.variance = {NAN, 0.01, NAN}, .tol = 1e-9};
-  double *room = gpc_get_doubles(memory, 5 * SIZE), product[SIZE], d[SIZE];
+  double *room = gpc_get_doubles(memory, 4 * SIZE), product[SIZE], d[SIZE];
   gpc_wide_climb o = {.pass = make_pass(data, memory),
                       .settings = &settings,
                       .tau = {0.3, 0.1, 0.3},
                       .old_e = room,
-                      .old_var = room + SIZE,
-                      .r = room + 2 * SIZE,
-                      .d = room + 3 * SIZE,
-                      .hd = room + 4 * SIZE};
+                      .r = room + SIZE,
+                      .d = room + 2 * SIZE,
+                      .hd = room + 3 * SIZE};
   fit_at(&o.pass);
   gpc_wide_choose_taus(&o);
   CHECK(o.tau[GPC_WIDE_POWER] == 0.1);

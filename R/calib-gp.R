@@ -131,11 +131,12 @@
 #' \deqn{\mathrm{evidence} \times p(\sigma) \times p(l)}{evidence x p(sigma) x p(l)}
 #' with the priors \eqn{\sigma \sim \mathrm{Exp}(1/10)}{sigma ~ Exp(1/10)} and
 #' \eqn{\ln l \sim N(\ln(w/5), 1)}{log l ~ N(log(w/5), 1)} (w/3 for \eqn{\nu = 1/2}{nu = 1/2}), where w is the width of the bulk of the scores.
-#' The straight line has a prior probability of its own, with odds of \eqn{\ln K}{log(K)} to 5 for K classes. Each posterior is a Laplace
+#' The straight line has a prior probability of its own, 0.12 with two classes and 0.2 with more. Each posterior is a Laplace
 #' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). The average is
 #' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. A process with
 #' \eqn{\nu = 1/2}{nu = 1/2} also varies between its knots, where this distribution interpolates; the variance of these
-#' deviations is added when intervals are computed and draws are made. An
+#' deviations is added when intervals are computed and draws are made. With two classes and few rows, where such intervals were too wide, the standard deviations of
+#' the average are reduced by up to 26 %, the more the likelier it is that the map is a straight line. An
 #' interval that would not contain the probability itself is extended to do so.
 #'
 #' With up to 40 class effects, the average is also taken over a factor of the variance of each kind of effect. With three or more

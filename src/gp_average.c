@@ -166,6 +166,8 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
   gpc_start_limits(f, &f->at, &limits);
   const gpc_trust_box *box = &limits.box;
   const int rough = box->s2_free && box->l_free;
+  const gpc_site *old = o->visitor->site;
+  const double rows = gpc_gp_total(&f->now.data) + (old ? old->weight : 0.0);
   const gpc_mixture_looker looker = {.self = &t, .look = look};
   gpc_mixture_settings how = {.best = f->at.hyper,
                               .s2_free = box->s2_free,
@@ -174,6 +176,7 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
                               .l_low = box->l_low,
                               .l_high = box->l_high,
                               .line = gpc_mixture_line(f->data->k),
+                              .narrow = gpc_mixture_narrow(f->data->k, rows),
                               .memory = f->memory};
   gpc_posterior *mixture = &f->result->mixture;
   int points;
@@ -195,8 +198,7 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
     mixture->at.slope =
         fmin(fmax(mixture->at.slope, o->visitor->slope_low), o->visitor->slope_high);
   const gpc_visit *best = &t.slot[0];
-  const gpc_site *site = o->visitor->site;
-  gpc_ends(best->nodes->g, best->nodes->g - (site ? site->p : 0), best->nodes->z,
+  gpc_ends(best->nodes->g, best->nodes->g - (old ? old->p : 0), best->nodes->z,
            best->stats.spread, &mixture->low, &mixture->high);
   f->result->averaged = 1;
   for (int i = 0; i < GPC_MIXTURE_SLOTS; i++)

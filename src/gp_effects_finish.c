@@ -63,11 +63,14 @@ static void shrink(const gpc_effects_fitting *f, double likely,
 }
 
 /* The mixture over the hyperparameters, on nodes for the shortest lengthscale. */
-static void average(gpc_effects_fitting *f, gpc_effects_result *result) {
+static void average(gpc_effects_fitting *f, const gpc_site *old,
+                    gpc_effects_result *result) {
   const gpc_effects_settings *s = f->settings;
   const gpc_joint_average_settings how = {.s2_free = s->s2_free,
                                           .l_free = s->l_free,
                                           .width = s->width,
+                                          .rows = gpc_gp_total(f->joint.data) +
+                                                  (old ? old->weight : 0.0),
                                           .l_low = s->l_low,
                                           .l_high = s->l_high,
                                           .slope = s->slope,
@@ -209,7 +212,7 @@ gpc_status gpc_effects_finish(gpc_effects_fitting *f, const gpc_visitor *visitor
     return status;
   set_worth(f, result);
   give_rest(f);
-  average(f, result);
+  average(f, visitor->site, result);
   gpc_give(f->joint.memory, f->pass.pi);
   const size_t size = result->m + result->slopes + f->joint.e;
   collapse(features, size, result->effect, result->cov);

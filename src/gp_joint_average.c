@@ -247,6 +247,8 @@ gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings 
                               .l_low = settings->l_low,
                               .l_high = settings->l_high,
                               .line = gpc_mixture_line(joint->data->k),
+                              .narrow =
+                                  gpc_mixture_narrow(joint->data->k, settings->rows),
                               .memory = joint->memory};
   gpc_joint knots = *joint;
   gpc_roughness rough;

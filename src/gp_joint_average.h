@@ -9,6 +9,7 @@
 typedef struct {
   int s2_free, l_free;
   double width, l_low, l_high;
+  double rows;   /* weight of all of them, of those seen before as well */
   double slope;  /* of temperature scaling: standard deviation of the slope's prior */
   double likely; /* probability that there are effects, eq. (45a) */
   gpc_poll poll;

@@ -279,5 +279,6 @@ gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
   }
   out->bent = f.line_from >= 0 ? 1.0 - add_line(&f) : 1.0;
   *points = f.sum.points;
-  return f.sum.points ? gpc_mixture_sum_finish(&f.sum, out) : GPC_NOT_PD;
+  const double scale = 1.0 - settings->narrow * (1.0 - out->bent); /* eq. (43b) */
+  return f.sum.points ? gpc_mixture_sum_finish(&f.sum, scale, out) : GPC_NOT_PD;
 }

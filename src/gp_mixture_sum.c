@@ -201,7 +201,7 @@ static gpc_status raise(size_t n, size_t m, double ridge, double *work, double *
   return GPC_OK;
 }
 
-static gpc_status finish(gpc_mixture_sum *f, gpc_posterior *out) {
+static gpc_status finish(gpc_mixture_sum *f, double scale, gpc_posterior *out) {
   const size_t m = out->at.m, size = m + out->slopes + out->e;
   for (size_t c = 0; c < size; c++)
     f->mean[c] /= f->total;
@@ -209,7 +209,7 @@ static gpc_status finish(gpc_mixture_sum *f, gpc_posterior *out) {
     for (size_t r = c < m ? 0 : c; r < size; r++) {
       const double sum = r >= m && c < m ? f->cov[c + size * r] : f->cov[r + size * c];
       f->now.cov[r + size * c] = f->now.cov[c + size * r] =
-          sum / f->total - f->mean[r] * f->mean[c];
+          scale * scale * (sum / f->total - f->mean[r] * f->mean[c]);
     }
   for (size_t c = 0; c < size; c++)
     f->mean[c] += f->origin[c];
@@ -229,7 +229,8 @@ static gpc_status finish(gpc_mixture_sum *f, gpc_posterior *out) {
   set_change(&f->basis, &f->point, f->tt);
   change_posterior(&f->now, f->tt, f->at, f->part, out->cov);
   out->at.hyper = f->point.hyper;
-  out->at.hyper.between = f->between / f->total * (f->between / f->total);
+  const double between = scale * f->between / f->total;
+  out->at.hyper.between = between * between;
   out->at.slope = f->now.at.slope;
   memcpy(out->at.inducing, f->basis.inducing, m * sizeof(double));
   memcpy(out->at.q_mean, f->at, m * sizeof(double));
@@ -245,8 +246,8 @@ static gpc_status finish(gpc_mixture_sum *f, gpc_posterior *out) {
   return raise(m, m, ridge, f->now.cov, f->at, out->at.q_cov);
 }
 
-gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out) {
-  const gpc_status status = finish(f, out);
+gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, double scale, gpc_posterior *out) {
+  const gpc_status status = finish(f, scale, out);
   gpc_give(f->settings->memory, f->now.cov);
   gpc_give(f->settings->memory, f->part);
   return status;

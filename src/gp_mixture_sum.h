@@ -30,8 +30,8 @@ void gpc_mixture_sum_add(gpc_mixture_sum *f, double value);
 /* The share of what was added with weight exp(value). */
 double gpc_mixture_sum_share(const gpc_mixture_sum *f, double value);
 
-/* The result, with the variance that the components have on average. The room of the sum is
- * given back. */
-gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, gpc_posterior *out);
+/* The result, with the variance that the components have on average and `scale` times the
+ * standard deviations of the sum. The room of the sum is given back. */
+gpc_status gpc_mixture_sum_finish(gpc_mixture_sum *f, double scale, gpc_posterior *out);
 
 #endif

@@ -198,6 +198,42 @@ static void test_line(void) {
   cmemory_end();
 }
 
+/* eq. (43b): where the map may be a line the mixture has smaller standard deviations, and the
+ * same mean. */
+static void test_narrow(void) {
+  made_up t;
+  gpc_posterior wide, out;
+  gpc_mixture_settings how;
+  gpc_roughness rough;
+  double mean[SIZE], cov[SIZE * SIZE], was[SIZE], were[SIZE * SIZE];
+  begin(&t, &wide, &how);
+  begin(&t, &out, &how);
+  CHECK(gpc_rough_make(M, t.inducing, 8.0 / (M - 1.0), 1, t.inducing, &cmemory, &rough) ==
+        GPC_OK);
+  how.rough = &rough;
+  t.line = -0.5;
+  odds_of_line(&t, &how, &wide, 0.5);
+  how.narrow = 0.3;
+  odds_of_line(&t, &how, &out, 0.5);
+  CHECK(out.bent == wide.bent && out.bent > 0.2 && out.bent < 0.8);
+  const double scale = 1.0 - 0.3 * (1.0 - out.bent);
+  unwhiten(&wide, was, were);
+  unwhiten(&out, mean, cov);
+  for (size_t i = 0; i < SIZE; i++) {
+    CHECK_NEAR(mean[i], was[i], 1e-9);
+    for (size_t j = 0; j < SIZE; j++)
+      CHECK_NEAR(cov[i + SIZE * j], scale * scale * were[i + SIZE * j], 1e-7);
+  }
+  CHECK(wide.at.hyper.between > 0.0);
+  CHECK_REL(out.at.hyper.between, scale * scale * wide.at.hyper.between, 1e-9);
+  /* of two classes and few rows: all of it up to 100, a quarter of it with 200 */
+  CHECK_NEAR(gpc_mixture_narrow(2, 30.0), 0.26, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(2, 100.0), 0.26, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(2, 200.0), 0.065, 1e-15);
+  CHECK(gpc_mixture_narrow(3, 30.0) == 0.0);
+  cmemory_end();
+}
+
 /* A sharp bound leaves one component, that of the optimum, with its variance. */
 static void test_peak(void) {
   made_up t;
@@ -356,6 +392,7 @@ int main(void) {
   test_same();
   test_split();
   test_line();
+  test_narrow();
   test_peak();
   return CTEST_END();
 }

@@ -278,7 +278,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
 #' @param buffer How many calibration rows the object may keep for [`update()`][update.calibrator]; if there are more,
 #'   similar rows are merged. Rows are kept as long as they represent at most 2000 original rows and at most five times
 #'   `buffer` (ten times with two classes, `buffer` itself with more than 26). `NULL`: 300 with two classes, 1400
-#'   with more, but with 29 classes or more at most 40,000 scores in all; none with more than 200
+#'   with three to 20, 2000 with more, but with more than 100 classes at most 200,000 scores in all; none with more than 200
 #'   classes or `class_effects = "none"`. 0: none, so that the object contains no calibration rows.
 #' @param trace Print a line for each pass over the data?
 #' @return A list for the argument `control` of [calib_gp()].

@@ -5,11 +5,14 @@
 most_effects <- 420 # as GPC_SITE_EFFECTS in src/gp_stream.h
 most_rows <- 2000 # by bench/stream.R: a quadratic about fits of so many rows is as good as the rows
 kept_rows <- c(300L, 1400L) # by the same: merged to so many (two classes, more), rows serve as well as before
+unmerged_classes <- 20L # more have too many effects for a quadratic (most_effects), and often several optima that are nearly as good as each other: which
+# one is found should not depend on the order of batches, and of merged rows it does. They are kept as they are until they are more than most_rows.
 most_merged <- c(10, 5) # rows for each that is kept, likewise: means of more come to look surer than the rows were, fit after fit
 forgotten <- 1e-9 # of the largest weight: such rows go
-summary_classes <- 26L # with more, rows of the same label and highest score are few and unlike each other: they are not merged, ...
-kept_scores <- 40000 # ... and frozen when they have more scores in all; 80 kB
-least_kept <- 200L # with fewer rows a quadratic about their fit is no better than about earlier ones
+summary_classes <- 26L # with more, rows of the same label and highest score are few and unlike each other: they are not merged, take a byte
+# for a score (to_coarse() in R/pack-rows.R), ...
+kept_scores <- 200000 # ... and are frozen when they have more scores in all; about 110 kB
+most_kept_classes <- 200L # with more, rows are frozen at once
 
 #' How many rows an object may keep, merged ones counted once
 #' @param tried whether there may be effects of the classes: without them a quadratic serves.
@@ -17,9 +20,8 @@ least_kept <- 200L # with fewer rows a quadratic about their fit is no better th
 buffer_rows <- function(buffer, classes, tried) {
   if (!is.null(buffer)) return(buffer)
   if (!tried) return(0L)
-  if (classes <= summary_classes) return(kept_rows[1 + (classes > 2)])
-  kept <- min(as.integer(kept_scores %/% classes), kept_rows[2])
-  if (kept < least_kept) 0L else kept
+  if (classes <= unmerged_classes) return(kept_rows[1 + (classes > 2)])
+  if (classes > most_kept_classes) 0L else as.integer(min(kept_scores %/% classes, most_rows))
 }
 
 #' How many rows they may stand for; more are frozen
@@ -78,7 +80,7 @@ gp_keep_rows <- function(data, fit, spec, given) {
     weights = if (is.null(data$weights)) rep(1, nrow(data$scores)) else data$weights, counts = row_counts(data))
   most <- buffer_rows(spec$control$buffer, length(data$classes), fit$tried)
   if (length(rows$labels) > most) rows <- merge_rows(rows, data, fit, most)
-  pack_rows(rows, given)
+  pack_rows(rows, given, if (length(data$classes) > summary_classes) coarse_unit(rows$z, fit$hyper[["slope"]]))
 }
 
 #' Rows merged to at most so many

@@ -20,7 +20,7 @@
 #'
 #'   The rows are not stored, or no longer, in these cases:
 #'     * up to 26 classes and more than 2000 rows (with weights or forgetting: the effective number of rows);
-#'     * 27 to 200 classes and more than 40,000 scores (rows times classes);
+#'     * 27 to 200 classes and more than 2000 rows or 200,000 scores (rows times classes);
 #'     * more than 200 classes, or `class_effects = "none"`.
 #'
 #'   Then the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
@@ -28,7 +28,7 @@
 #'   summary begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
 #'   dropped, and the range of the scores can grow. Only the `floor` for zeros and the scale of the effects no longer change.
 #'   Fits with more than 420 class effects (matrix effects of 21 to 26 classes) have no such quadratic: they
-#'   can be updated up to 7000 rows in all. With more than 26 classes
+#'   can be updated up to 10,000 rows in all. With more than 26 classes
 #'   the quadratic function treats the class effects, offsets and matrix entries alike, as independent of each other.
 #' * A fit with `monotone = TRUE` remains monotone. `order_cost` is summed over the batches.
 #' * [calib_isotonic()] and [calib_bbq()] store, for every class, the distinct scores with the numbers of rows and of events at each of
@@ -41,11 +41,13 @@
 #' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
 #' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to 0.02 higher than that of a fit
 #' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 6000 scores (rows times
-#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4. When there are more than 300 rows of two classes, or 1400 of more classes, rows with
+#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4, or, with more than 26 classes, of about 0.02,
+#' in one byte that is compressed. When there are more than 300 rows of two classes, 1400 of three to 20 or 2000 of 21 to 26, rows with
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
 #' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
-#' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty and 80 kB for more. The covariance of class effects, which predictions and intervals need, takes more, although
-#' large ones are kept in single precision: a fit with effects of two classes takes 15 to 40 kB, of ten 50 to 300 kB, of twenty 80 to 500 kB, of 26 up to 1.1 MB.
+#' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty, 110 kB for 26 and about as much for more. The covariance of class effects, which predictions and
+#' intervals need, takes more, although large ones are kept in single precision: a fit with effects of two classes takes 15 to 40 kB, of ten 50 to 300 kB,
+#' of twenty 80 to 500 kB, of 26 up to 1.2 MB, of 100 about 200 kB.
 #'
 #' With this summary the log loss of an updated fit was at most 0.002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
 #'

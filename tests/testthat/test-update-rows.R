@@ -47,6 +47,55 @@ test_that("rows in an object come back: in single precision while they are few, 
   expect_identical(unpack_rows(pack_rows(wide, TRUE), 200)$labels, wide$labels)
 })
 
+test_that("scores of one byte, by hand, and compressed bytes come back", {
+  expect_identical(to_coarse(c(0, -2 * expm1(0.04 * c(1, 10, 254)), -1e9, -Inf), 2), as.raw(c(0, 1, 10, 254, 254, 255)))
+  x <- c(-with_seed(3, rexp(5000, c(0.1, 1, 10))), 0, -Inf)
+  for (unit in c(0.5, 2)) {
+    byte <- to_coarse(x, unit)
+    back <- from_coarse(byte, unit)
+    expect_true(all(abs(back - x)[x > -Inf] <= 0.0204 * (unit - x)[x > -Inf]))
+    expect_identical(back[x == -Inf], -Inf)
+    expect_identical(to_coarse(back, unit), byte)
+  }
+  z <- cbind(c(0, -4, -Inf), c(-4, 0, 0), c(-6, -4, -4))
+  expect_identical(coarse_unit(z, 1), 2)
+  expect_identical(coarse_unit(z, 0.9), 2) # stays
+  expect_identical(coarse_unit(z, 8), 0.25)
+  expect_identical(coarse_unit(z, 1e-9), 4) # a batch without a slope does not make the scores one
+  expect_identical(coarse_unit(0 * z[1:2, ], -1), 2^84)
+  for (n in c(0, 1, 2, 3, 4, 5000)) {
+    bytes <- with_seed(n, as.raw(sample(0:255, n, TRUE)))
+    packed <- pack_bytes(bytes)
+    expect_false(anyNA(packed$words))
+    expect_false(bytes_wrong(packed))
+    expect_identical(unpack_bytes(packed), bytes)
+  }
+  words <- function(bytes, mask) { # as NA would be written
+    bytes <- xor(as.raw(bytes), as.raw(c(mask, 0, 0, 0)))
+    list(size = length(bytes), mask = mask, words = readBin(bytes, "integer", length(bytes) %/% 4, endian = "little"))
+  }
+  expect_true(bytes_wrong(words(c(0, 0, 0, 128), 0L)))
+  expect_false(bytes_wrong(words(c(0, 0, 0, 128), 1L)))
+})
+
+test_that("rows of many classes come back in one byte a score", {
+  rows <- with_seed(4, list(z = -matrix(rexp(300 * 30, 0.1), 300), labels = rep(1:30, 10), weights = rep(c(1, 2), 150), counts = rep(1, 300)))
+  rows$z[cbind(1:300, rows$labels)] <- 0
+  rows$z[5, 7] <- -Inf
+  packed <- pack_rows(rows, FALSE, 2)
+  expect_identical(packed$top, -2)
+  expect_null(rows_wrong(packed, 30))
+  expect_lt(length(serialize(packed, NULL)), 300 * (30 + 1 + 2) + 400)
+  back <- unpack_rows(packed, 30)
+  expect_identical(back[-1], rows[-1])
+  expect_identical(back$z == -Inf, rows$z == -Inf)
+  finite <- rows$z > -Inf
+  expect_true(all(abs(back$z - rows$z)[finite] <= 0.0204 * (2 - rows$z)[finite]))
+  expect_identical(pack_rows(back, FALSE, 2), packed)
+  expect_identical(unpack_rows(unserialize(serialize(packed, NULL, ascii = TRUE)), 30), back)
+  for (n in c(10, 200)) expect_identical(pack_rows(lapply(rows, function(x) if (is.matrix(x)) x[seq_len(n), ] else x[seq_len(n)]), FALSE, 2)$top, 0) # few scores
+})
+
 test_that("zeros that were all merged stay at the floor that was chosen", {
   d <- with_seed(66, mixed_data(400, 3))
   p <- oracle_softmax(2 * d$scores)
@@ -393,7 +442,8 @@ test_that("how many rows are kept is known, and can be none", {
   all <- rows_gp(d$scores, d$labels, control = gp_control(buffer = 300))$stream$rows
   expect_identical(all$n, 300L)
   expect_null(all$counts)
-  expect_identical(vapply(c(2, 3, 4, 5, 26, 27, 100, 200, 201), buffer_rows, 0L, buffer = NULL, tried = TRUE), c(300L, 1400L, 1400L, 1400L, 1400L, 1400L, 400L, 200L, 0L))
+  expect_identical(vapply(c(2, 3, 20, 21, 26, 27, 100, 200, 201), buffer_rows, 0L, buffer = NULL, tried = TRUE),
+    c(300L, 1400L, 1400L, 2000L, 2000L, 2000L, 2000L, 1000L, 0L))
   expect_identical(buffer_rows(NULL, 3, FALSE), 0L)
   expect_equal(summed_rows(300, 4, 2), 2000)
   expect_equal(summed_rows(1400, 190, 10), 2000)
@@ -411,21 +461,52 @@ test_that("how many rows are kept is known, and can be none", {
 })
 
 test_that("rows of many classes are kept as they are, and frozen when there are more", {
-  d <- with_seed(77, mixed_data(1700, 30))
-  fit <- rows_gp(d$scores[1:1200, ], d$labels[1:1200], control = gp_control())
-  expect_identical(fit$stream$rows$n, 1200L)
-  fit <- more(fit, d$scores[1201:1300, ], d$labels[1201:1300])
+  d <- with_seed(77, mixed_data(2400, 30))
+  fit <- rows_gp(d$scores[1:1600, ], d$labels[1:1600], control = gp_control())
+  expect_identical(fit$stream$rows$n, 1600L)
+  expect_lt(fit$stream$rows$top, 0)
+  fit <- more(fit, d$scores[1601:1900, ], d$labels[1601:1900])
   expect_null(fit$stream$rows$counts)
   expect_null(fit$stream$knots)
-  whole <- rows_gp(d$scores[1:1300, ], d$labels[1:1300])
-  expect_equal(predict(fit, d$scores), predict(whole, d$scores), tolerance = 1e-3)
-  fit <- more(fit, d$scores[1301:1400, ], d$labels[1301:1400]) # more than 40000 / 30
+  whole <- rows_gp(d$scores[1:1900, ], d$labels[1:1900])
+  half_sum <- function(p, q) sum(abs(p - q)) / nrow(p) / 2
+  expect_lt(half_sum(predict(fit, d$scores), predict(whole, d$scores)), 0.002)
+  fit <- more(fit, d$scores[1901:2100, ], d$labels[1901:2100]) # more than 2000
   expect_null(fit$stream$rows)
   expect_false(is.null(fit$stream$knots))
-  fit <- more(fit, d$scores[1401:1700, ], d$labels[1401:1700])
+  fit <- more(fit, d$scores[2101:2400, ], d$labels[2101:2400])
   expect_identical(fit$stream$rows$n, 300L)
   whole <- rows_gp(d$scores, d$labels)
-  expect_lt(mean(abs(predict(fit, d$scores) - predict(whole, d$scores))) * 15, 0.005)
+  expect_lt(half_sum(predict(fit, d$scores), predict(whole, d$scores)), 0.005)
+})
+
+test_that("the order of batches of many classes hardly matters", {
+  for (classes in c(21, 40)) {
+    d <- with_seed(78, mixed_data(1000, classes))
+    run <- function(order) {
+      fit <- rows_gp(d$scores[order[1:250], ], d$labels[order[1:250]], control = gp_control())
+      for (b in 1:3) fit <- more(fit, d$scores[order[250 * b + 1:250], ], d$labels[order[250 * b + 1:250]])
+      fit
+    }
+    fits <- list(run(1:1000), run(1000:1))
+    p <- lapply(fits, predict, d$scores)
+    expect_lt(sum(abs(p[[1]] - p[[2]])) / 2000, 0.005)
+  }
+})
+
+test_that("rows of many classes as objects had them before, in two bytes, go on", {
+  d <- with_seed(79, mixed_data(600, 30))
+  fit <- rows_gp(d$scores[1:400, ], d$labels[1:400], control = gp_control())
+  old <- fit
+  rows <- list(z = stored_scores(list(scores = d$scores[1:400, ], input = "logits", scan = NULL), TRUE), labels = as.integer(d$labels[1:400]),
+    weights = rep(1, 400), counts = rep(1, 400))
+  old$stream$rows <- pack_rows(rows, FALSE)
+  expect_gt(old$stream$rows$top, 0)
+  new <- more(old, d$scores[401:600, ], d$labels[401:600])
+  expect_identical(new$stream$rows$n, 600L)
+  expect_lt(new$stream$rows$top, 0)
+  other <- more(fit, d$scores[401:600, ], d$labels[401:600])
+  expect_lt(sum(abs(predict(new, d$scores) - predict(other, d$scores))) / 1200, 0.005)
 })
 
 test_that("quadratics of older versions, which had no rows beside them, go on", {
@@ -471,6 +552,35 @@ test_that("damaged rows are recognised", {
   broken <- fit
   broken$stream$rows <- NULL
   expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
+})
+
+test_that("damaged rows of one byte a score are recognised", {
+  d <- with_seed(80, mixed_data(260, 30))
+  fit <- rows_gp(d$scores, d$labels, class_effects = "offset", control = gp_control())
+  expect_lt(fit$stream$rows$top, 0)
+  refused <- function(rows) {
+    broken <- fit
+    broken$stream$rows <- rows
+    expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
+  }
+  rows <- fit$stream$rows
+  for (part in names(rows$scores)) for (value in list(NULL, "x", NA, integer(), 2:1, 0L, -1L, .Machine$integer.max, NA_integer_)) {
+    broken <- rows
+    broken$scores[part] <- list(value)
+    if (!identical(broken, rows)) refused(broken)
+  }
+  with_scores <- function(...) utils::modifyList(rows, list(...))
+  refused(with_scores(scores = 1:10))
+  refused(with_scores(n = 259L))
+  refused(with_scores(n = .Machine$integer.max))
+  refused(with_scores(top = 2))
+  refused(with_scores(top = -1e30))
+  refused(with_scores(labels = rows$labels[-1]))
+  refused(c(rows, list(more = 1L)))
+  refused(with_scores(scores = list(size = rows$scores$size - 40L, words = utils::head(rows$scores$words, -10)))) # ends too early
+  refused(with_scores(scores = list(words = replace(rows$scores$words, 100, 5L))))
+  refused(with_scores(scores = pack_bytes(raw(7799))))
+  expect_error(update(fit, d$scores, d$labels), NA)
 })
 
 test_that("months of rain, whose zeros have a floor, stay with the fit of all rows", {

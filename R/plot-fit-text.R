@@ -23,25 +23,39 @@ GeomFitText <- ggproto("GeomFitText", GeomText,
 least_size <- 3.5 # points
 least_share <- 0.55 # of the size that the text would have in a large panel
 
+fit_text_grob <- function(words, i, size) {
+  grid::textGrob(words$label[i], words$x[i], words$y[i], default.units = "native",
+    hjust = words$hjust[i], vjust = words$vjust[i],
+    gp = grid::gpar(col = words$colour[i], fontsize = size, lineheight = words$lineheight[i]))
+}
+
+#' Points in which each label fits a panel of that width and height in points; 0 where they could not be read, NA of an empty one
+#' @noRd
+fitting_sizes <- function(grob, panel) {
+  words <- grob$words
+  full <- words$size * ggplot2::.pt
+  room <- grob$share * panel
+  vapply(seq_len(nrow(words)), function(i) {
+    if (!nzchar(words$label[i])) return(NA_real_)
+    natural <- fit_text_grob(words, i, full[i])
+    takes <- c(grid::convertWidth(grid::grobWidth(natural), "pt", valueOnly = TRUE),
+      grid::convertHeight(grid::grobHeight(natural), "pt", valueOnly = TRUE))
+    size <- full[i] * min(1, room / takes)
+    if (size < max(least_size, least_share * full[i])) 0 else size
+  }, 0)
+}
+
 #' @exportS3Method grid::makeContent
 makeContent.fit_text <- function(x) {
   words <- x$words
-  full <- words$size * ggplot2::.pt
-  draw <- function(i, size) {
-    grid::textGrob(words$label[i], words$x[i], words$y[i], default.units = "native",
-      hjust = words$hjust[i], vjust = words$vjust[i],
-      gp = grid::gpar(col = words$colour[i], fontsize = size, lineheight = words$lineheight[i]))
-  }
-  points <- function(unit, convert) convert(unit, "pt", valueOnly = TRUE)
   whole <- grid::unit(1, "npc")
-  room <- x$share * c(points(whole, grid::convertWidth), points(whole, grid::convertHeight))
+  sizes <- if (!is.null(x$fixed)) rep(x$fixed, nrow(words)) else {
+    fitting_sizes(x, c(grid::convertWidth(whole, "pt", valueOnly = TRUE), grid::convertHeight(whole, "pt", valueOnly = TRUE)))
+  }
   parts <- lapply(seq_len(nrow(words)), function(i) {
-    natural <- draw(i, full[i])
-    takes <- c(points(grid::grobWidth(natural), grid::convertWidth),
-      points(grid::grobHeight(natural), grid::convertHeight))
-    size <- full[i] * min(1, room / takes)
-    if (size < max(least_size, least_share * full[i])) return(NULL)
-    text <- draw(i, size)
+    size <- sizes[i]
+    if (is.na(size) || size == 0 || !nzchar(words$label[i])) return(NULL)
+    text <- fit_text_grob(words, i, size)
     if (!isTRUE(x$halo)) return(text)
     edge <- grid::unit(size / 4, "pt")
     ground <- grid::rectGrob(words$x[i], words$y[i], grid::grobWidth(text) + edge, grid::grobHeight(text) + edge, hjust = words$hjust[i],

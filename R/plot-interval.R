@@ -142,7 +142,10 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, r
   if (nzchar(left_out)) left_out <- paste0(toupper(substr(left_out, 1, 1)), substring(left_out, 2), ". ")
   what <- if (pair) paste0(" of \"", shorten(classes[2], 20), "\"")
   truth <- if (marked) {
-    if (pair) paste0(" Triangles: rows of \"", shorten(classes[2], 20), "\".") else " Triangles: the true class."
+    shown <- any(table$true %in% TRUE) # a mark that is not drawn is not explained
+    if (pair) {
+      paste0(if (shown) " Triangles: rows of \"" else " None of these rows is of \"", shorten(classes[2], 20), "\".")
+    } else if (shown) " Triangles: the true class." else " The true classes are not among those drawn."
   }
   ends <- if (pair) interval_axis(table) else c(0, 1)
   ggplot(table, aes(.data$estimate, .data$place)) +

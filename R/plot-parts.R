@@ -241,7 +241,17 @@ title_fits <- function(wrapped, most, lines) {
 
 wrap_title <- function(x, most, lines = 3) {
   wrapped <- wrap_lines(x, most)
-  ifelse(title_fits(wrapped, most, lines), wrapped, shorten(x, most))
+  if (all(fits <- title_fits(wrapped, most, lines))) return(wrapped)
+  ifelse(fits, wrapped, wrap_lines(shorten_title(x, most), most))
+}
+
+#' Shortened titles, in which the count that a title may have at its end stays: a bracket with a space that does not break
+#' @noRd
+shorten_title <- function(x, most) {
+  x <- as.character(x)
+  count <- sub("^.* [(]", " (", x)
+  count[!(startsWith(count, " (") & endsWith(count, ")") & grepl("\u00a0", count, fixed = TRUE))] <- ""
+  paste0(shorten(substr(x, 1, nchar(x) - nchar(count)), most), count)
 }
 
 # Lists of things to draw -----------------------------------------------------------------

@@ -310,9 +310,9 @@ say_bends <- function(tables) {
   }))
   if (is.null(counts) || !any(counts < few_for_bends)) return(NULL)
   rarer <- which.min(counts[1, ])
-  paste0(if (nrow(counts) == 1) paste0("Only ", round(counts[1, rarer]), " ", colnames(counts)[rarer], ":") else {
-    paste0("Where there are fewer than ", few_for_bends, " events or non-events,")
-  }, " a bent curve may look straight, and the band does not show that. ")
+  paste0(if (nrow(counts) == 1) paste0(" Only ", round(counts[1, rarer]), " ", colnames(counts)[rarer], ":") else {
+    paste0(" Where there are fewer than ", few_for_bends, " events or non-events,")
+  }, " a bent curve may look straight, and the band does not show that.")
 }
 
 #' What "limited slope" means in the corner, or NULL
@@ -347,8 +347,6 @@ diagram_caption <- function(tables, plan, base_size) {
     paste0("N = ", paste(unique(range(counts)) |> vapply(say_number, ""), collapse = " to "),
       if (length(tables) > 1 && !plan$by_class) if (length(unique(counts)) > 1) ", depending on the panel" else " in each panel", ". ")
   }
-  few <- plan$columns > 2 || base_size < 8
-  corner <- !is.null(attr(tables[[1]], "corner"))
   low <- unlist(lapply(tables, function(table) table$conf.low[table$n > 0]))
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
@@ -361,30 +359,37 @@ diagram_caption <- function(tables, plan, base_size) {
         confidence = paste0("; band: its pointwise ", percent, " intervals"),
         simultaneous = paste0("; grey: ", percent, " range of the whole curve if the forecast were calibrated"),
         paste0("; grey: pointwise ", percent, " range of the curve if the forecast were calibrated"))
-    }, if (few) ". MCB: miscalibration, as part of the Brier score." else {
-      ". Brier score = MCB\u00a0-\u00a0DSC\u00a0+\u00a0UNC: miscalibration, discrimination, uncertainty."
-    })
+    }, ".")
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ", from the 1st to the 99th percentile of the scores. ", if (any_thin(tables)) "The curve is thin where there are no rows. ", say_bends(tables), if (is_crowded(plan, base_size)) NULL else if (corner) {
-      paste0("O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1)",
-        say_limited(tables),
-        "; c: area under the ROC curve.")
-    } else if (few) {
-      "ICI: mean distance from the diagonal."
-    } else {
-      "ICI, E90, Emax: mean, 90% quantile and maximum of its distance from the diagonal."
-    })
+    }, ", from the 1st to the 99th percentile of the scores.", if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
   } else {
     paste0("Boxes: difference between mean probability and observed frequency, faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
       if (few_bins(tables)) " The scores fill few of the bins, which hides how they differ within these: see method = \"smooth\".")
   }
-  words <- if (plan$type == "confidence" && plan$method == "bins" && !is_crowded(plan, base_size) &&
-    (base_size >= 8 || length(tables) == 1)) { # small panels side by side have no room for it
+  wrap_words(rows, classes, how, numbers = say_corner(tables, plan, base_size), base_size = base_size)
+}
+
+#' What the numbers in the corner are, or NULL where they need no words
+#' @noRd
+say_corner <- function(tables, plan, base_size) {
+  few <- plan$columns > 2 || base_size < 8
+  if (plan$method == "isotonic") {
+    if (few) return(" MCB: miscalibration, as part of the Brier score.")
+    return(" Brier score = MCB\u00a0-\u00a0DSC\u00a0+\u00a0UNC: miscalibration, discrimination, uncertainty.")
+  }
+  if (is_crowded(plan, base_size)) return(NULL) # only what needs no words is shown
+  if (plan$method == "smooth") {
+    if (!is.null(attr(tables[[1]], "corner"))) {
+      return(paste0(" O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1)", say_limited(tables),
+        "; c: area under the ROC curve."))
+    }
+    return(if (few) " ICI: mean distance from the diagonal." else " ICI, E90, Emax: mean, 90% quantile and maximum of its distance from the diagonal.")
+  }
+  if (plan$type == "confidence" && (base_size >= 8 || length(tables) == 1)) { # small panels side by side have no room for it
     paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (positive: overconfident).")
   }
-  wrap_words(rows, classes, how, words, base_size = base_size)
 }

@@ -167,9 +167,15 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
     base_size)
   if (length(shown) < count && !is.character(classes)) {
     what <- if ("by" %in% names(object)) "panels" else "classes"
-    plot <- plot + labs(subtitle = paste0(length(shown), " of ", count, " ", what, ", those with the smallest p-values"))
+    p <- attr(object, "p.value")
+    why <- if (all(is.na(p))) "the first ones" else if (all(is.na(p[-shown]))) {
+      "those with both events and non-events" # no others have a p-value
+    } else {
+      "those with the smallest p-values"
+    }
+    plot <- plot + labs(subtitle = paste0(length(shown), " of ", count, " ", what, ", ", why))
     if (is.null(classes)) {
-      message(small_message(paste0(length(shown), " of ", count, " ", what, " are drawn, those with the smallest p-values. ",
+      message(small_message(paste0(length(shown), " of ", count, " ", what, " are drawn, ", why, ". ",
         if (what == "classes") "Choose others with autoplot(x, classes = ): their names, or how many.\n" else "Draw others with autoplot(x[x$by == \"...\", ]).\n"),
         "gpcalib_message_classes"))
     }

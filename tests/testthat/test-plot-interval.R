@@ -71,3 +71,18 @@ test_that("long names of classes stay readable: on several lines before they are
   levels(y) <- colnames(z) <- names
   expect_match(labels(plot_interval(calib_temperature(z, y), z[1:9, ], rows = 9, classes = 5)), "xx...xx", fixed = TRUE, all = FALSE)
 })
+
+test_that("the caption explains triangles only where there are some", {
+  caption <- function(plot) gsub("\n", " ", plot$labels$caption)
+  p <- c(0.1, 0.2, 0.7, 0.9)[rep(1:4, 25)]
+  pair <- calib_platt(p, rep(c(0, 0, 1, 1, 1), 20))
+  expect_match(caption(plot_interval(pair, p[1:3], c(0, 0, 1))), "Triangles: rows of \"1\".", fixed = TRUE)
+  none <- caption(plot_interval(pair, p[1:3], c(0, 0, 0)))
+  expect_match(none, "None of these rows is of \"1\".", fixed = TRUE)
+  expect_no_match(none, "Triangles")
+  expect_no_match(caption(plot_interval(pair, p[1:3])), "Triangles|None")
+  z <- diag(3)[rep(1:3, 30), ] + 0.1 * (1:90 %% 7)
+  many <- calib_temperature(z, rep(c(1:3, 1:3, 2, 3, 1), 10), input = "logits")
+  expect_match(caption(plot_interval(many, z[1:3, ], 1:3)), "Triangles: the true class.")
+  expect_match(caption(plot_interval(many, z[1:3, ], c(2, 3, 1), classes = 1)), "The true classes are not among those drawn.")
+})

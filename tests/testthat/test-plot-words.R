@@ -81,3 +81,54 @@ test_that("pictures are chosen by `what`, and `type` is the same", {
   same(autoplot(fit, what = "offsets"), autoplot(fit, type = "offsets"))
   same(autoplot(fit), autoplot(fit, type = "map"))
 })
+
+# The table of a plot as it is drawn on a page of that size: caption, titles of panels, whether numbers stand in the corners.
+drawn_at <- function(plot, width, height) {
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file, width = width, height = height)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  drawn <- grid::makeContext(suppressMessages(ggplot2::ggplotGrob(plot), classes = "gpcalib_message_small"))
+  strips <- grep("^strip-t", drawn$layout$name)
+  titles <- lapply(drawn$grobs[strips], function(grob) text_grobs(grob)[[1]])
+  corners <- unlist(lapply(drawn$grobs[grep("^panel", drawn$layout$name)], function(panel) {
+    lapply(Filter(is_corner, panel$children), `[[`, "fixed")
+  }))
+  list(caption = gsub("\n", " ", label_in(drawn$grobs[[which(drawn$layout$name == "caption")]])), corners = unname(corners),
+    titles = vapply(titles, function(title) as.character(title$label), ""), room = cell_sizes(drawn)[strips, 1],
+    takes = vapply(titles, function(title) grid::convertWidth(grid::grobWidth(title), "pt", valueOnly = TRUE), 0))
+}
+
+test_that("numbers in corners have one size, and the caption explains them only where they are drawn", {
+  plot <- plot_reliability(list(a = probs, b = probs^2, c = sqrt(probs)), happened, method = "smooth")
+  large <- drawn_at(plot, 6, 4)
+  expect_match(large$caption, "ICI: mean distance", fixed = TRUE)
+  expect_length(unique(large$corners), 1)
+  expect_gt(large$corners[1], 0)
+  small <- drawn_at(plot, 2, 2)
+  expect_no_match(small$caption, "ICI")
+  expect_match(small$caption, "^N = 200")
+  expect_true(all(small$corners == 0))
+  confident <- plot_reliability(list(a = cbind(1 - probs, probs), b = cbind(1 - probs, probs)), happened, type = "confidence")
+  expect_match(drawn_at(confident, 6, 4)$caption, "Confidence - accuracy", fixed = TRUE)
+  expect_no_match(drawn_at(confident, 2, 2)$caption, "accuracy")
+})
+
+test_that("titles of panels stay within them, with the number of cases", {
+  set.seed(3)
+  y <- sample(6, 300, TRUE)
+  names <- paste("Category with a long name, number", 1:6)
+  p <- diag(6)[y, ] + 0.5
+  p <- p / rowSums(p)
+  colnames(p) <- names
+  for (size in list(c(6, 4, 9), c(3, 2, 7))) {
+    drawn <- drawn_at(plot_reliability(p, factor(names[y], names), type = "classwise", base_size = size[3]), size[1], size[2])
+    expect_true(all(drawn$takes <= drawn$room))
+    expect_match(drawn$titles, "[(][0-9]+\u00a0cases[)]$")
+    expect_length(unique(sub("[(].*", "", drawn$titles)), 6)
+  }
+  expect_identical(shorten_title("Category number three (n\u00a0=\u00a01,300)", 9), "Cat...ree (n\u00a0=\u00a01,300)")
+  expect_identical(shorten_title("Category number (three)", 9), "Cat...ee)")
+})

@@ -37,6 +37,7 @@ SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads);
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows);
+SEXP r_pack_units(SEXP x);
 SEXP r_wide_apply(SEXP p, SEXP at, SEXP wide, SEXP tilted, SEXP threads);
 SEXP r_wide_latent(SEXP at, SEXP wide);
 SEXP r_wide_shift(SEXP p, SEXP mean, SEXP sd, SEXP e);
@@ -153,6 +154,7 @@ static const R_CallMethodDef calls[] = {
     CALL(effects_draws, 5),
     CALL(effects_interval, 5),
     CALL(offsets_apply, 3),
+    CALL(pack_units, 1),
     CALL(wide_apply, 5),
     CALL(wide_latent, 2),
     CALL(wide_shift, 4),

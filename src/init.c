@@ -28,7 +28,7 @@ SEXP r_centred(SEXP fit, SEXP z, SEXP at, SEXP p);
 SEXP r_gp_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_gp_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 /* r_gp_effects.c */
-SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP weight, SEXP alike);
+SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP alike);
 SEXP r_effects_firm(SEXP cov);
 SEXP r_single_size(SEXP x);
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
@@ -147,7 +147,7 @@ static const R_CallMethodDef calls[] = {
     CALL(centred, 4),
     CALL(effects_predict, 4),
     CALL(effects_top, 3),
-    CALL(effects_short, 5),
+    CALL(effects_short, 4),
     CALL(effects_firm, 1),
     CALL(single_size, 1),
     CALL(effects_latent, 3),

@@ -17,10 +17,9 @@ gp_averaged_part <- function(fit) {
   out$between <- part$between
   out$bent <- part$bent
   if (is.null(part$effect)) return(out)
-  effects <- fit$effects[setdiff(names(fit$effects), c("cross", "own", "common"))]
+  effects <- fit$effects[setdiff(names(fit$effects), cov_parts)]
   effects$effect[] <- part$effect
-  effects$cov <- part$cov
-  c(out, list(effects = effects_single(effects_short(effects, length(part$q_mean)))))
+  c(out, list(effects = effects_single(c(effects, handed_cov(part)))))
 }
 
 effects_odds <- 1 / 3 # of effects to none before the rows are seen: chosen on simulated truths (bench/validity/intervals.R)

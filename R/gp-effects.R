@@ -80,7 +80,6 @@ gp_with_effects <- function(fit, data, blocks) {
   }
   if (!is.null(effects$mean)) return(gp_with_offsets(fit, data, effects))
   classes <- length(data$classes)
-  m <- length(effects$q_mean)
   shared <- fit$elbo
   fit$hyper <- effects$hyper
   fit["averaged"] <- list(effects$averaged)
@@ -97,11 +96,10 @@ gp_with_effects <- function(fit, data, blocks) {
     parts = stats::setNames(effects$parts, effect_blocks)[there],
     scale = stats::setNames(effects$scale, c("rms", "slope", "low", "high")), count = effects$count,
     slopes = effects$slopes,
-    effect = matrix(effects$effect, ncol = classes, dimnames = list(NULL, data$classes)),
-    cov = effects$cov
+    effect = matrix(effects$effect, ncol = classes, dimnames = list(NULL, data$classes))
   )
   if (!all(is.finite(fit$effects$parts))) fit$effects$parts <- NULL # the core could not say what each is worth
-  fit$effects <- effects_single(effects_short(fit$effects, m))
+  fit$effects <- effects_single(c(fit$effects, handed_cov(effects)))
   fit
 }
 
@@ -220,7 +218,7 @@ from_lower <- function(lower) {
 }
 
 #' The covariance of (v, slope, effects) as a matrix: its lower triangle is kept, or the short form of
-#' effects_short()
+#' src/gp_joint_brief.h
 #' @noRd
 effects_cov <- function(effects) {
   effects <- effects_double(effects)
@@ -381,18 +379,9 @@ many_offsets_wrong <- function(object) {
 alike_pairs <- 0.06
 short_classes <- 8L # with fewer it saves nothing
 
-#' Effects with the short form of their covariance, if it serves
-#'
-#' src/gp_joint_brief.h says what it is.
-#' @param m number of inducing inputs.
+#' The covariance that the core has handed over, in the short form (src/gp_joint_brief.h) if that serves
 #' @noRd
-effects_short <- function(effects, m) {
-  k <- ncol(effects$effect)
-  if (k < short_classes) return(effects)
-  size <- rep(c(1, 1, 1 / k, 1), effects$count) # mean squares of the features, with log-probabilities for powers
-  short <- .Call(C_effects_short, effects, k, as.integer(m + effects$slopes), size, alike_pairs)
-  if (is.null(short)) effects else c(effects[names(effects) != "cov"], short)
-}
+handed_cov <- function(part) if (is.null(part$short)) part["cov"] else part$short
 
 # Single precision ------------------------------------------------------------------------------
 

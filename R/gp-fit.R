@@ -132,6 +132,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     worthless = if (spec$class_effects == "auto") effects_worthless else -Inf,
     odds = if (spec$class_effects == "auto") effects_odds else 0,
     many = gp_many(spec, length(data$classes)),
+    alike = if (length(data$classes) < short_classes) 0 else alike_pairs,
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
     least_wide = if (spec$class_effects == "auto" && !isTRUE(spec$wide_site$kept)) wide_worthless else c(-Inf, -Inf),
     wide_site = spec$wide_site,

@@ -7,11 +7,7 @@ wide_parts <- function(k) list(offset = seq_len(k), power = k + seq_len(k), soft
 
 #' Numbers as multiples of a unit, two bytes each: list(unit, codes), the codes as pack_codes() has them, which leaves out 32768
 #' @noRd
-pack_units <- function(x) {
-  unit <- max(abs(x), 1e-300) / 32767
-  code <- 32767 + round(x / unit)
-  list(unit = unit, codes = pack_codes(as.integer(code + (code == 32768)), 2L))
-}
+pack_units <- function(x) .Call(C_pack_units, x)
 
 units_wrong <- function(packed, n) {
   !is.list(packed) || length(check_parts(packed, list(unit = field("number", 1L, low = 0, high = 1e12),

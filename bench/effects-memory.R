@@ -1,6 +1,6 @@
 # Rscript bench/effects-memory.R: the most memory that default fits hold beyond their input, in MB and in sizes of the
 # scores. SIZES="1000x2 2000x10" measures those only. One fit of 50 rows comes first, so that what R loads of the
-# package with its first call is not counted. R collects its garbage after every hundred allocations (gctorture2()):
+# package with its first call is not counted. R collects its garbage after every twenty allocations (gctorture2()):
 # what a call has left and R has not yet collected is counted, so that these figures are upper limits.
 
 library(gpcalib)
@@ -21,7 +21,7 @@ simulated <- function(n, k) {
 memory_of <- function(d, ...) {
   invisible(gc(reset = TRUE))
   before <- gc()[2, 2]
-  gctorture2(100)
+  gctorture2(20)
   on.exit(gctorture2(0))
   quietly(calib_gp(d$scores, d$labels, ...))
   gctorture2(0)
@@ -43,7 +43,7 @@ warm <- simulated(50, 2)
 invisible(quietly(calib_gp(warm$scores, warm$labels)))
 table <- do.call(rbind, lapply(sizes, measure))
 write_report("effects-memory", "Memory of a fit", c(
-  paste("`Rscript bench/effects-memory.R`. The most memory that a fit holds beyond its input, garbage collected after every hundred",
+  paste("`Rscript bench/effects-memory.R`. The most memory that a fit holds beyond its input, garbage collected after every twenty",
     "allocations, in MB and in sizes of the scores (at most 3), of the default and of `class_effects = \"none\"`. A fit of 50 rows",
     "was made before, so that what R loads with the first call is not counted."), "",
   markdown_table(table)))

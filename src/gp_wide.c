@@ -34,11 +34,11 @@ static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
     phi = pass.phi;
     pi = pass.pi;
   }
-  double *room = gpc_get_doubles(memory, GPC_OFFSETS_ROWS * k), *all[8];
+  double *room = gpc_get_doubles(memory, GPC_OFFSETS_ROWS * k), *all[7];
   by_rows(n, k, room, phi);
   by_rows(n, k, room, pi);
   gpc_give(memory, room);
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 7; i++) {
     all[i] = gpc_get_doubles(memory, size);
     memset(all[i], 0, size * sizeof(double));
   }
@@ -62,9 +62,8 @@ static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
                .poll_data = settings->poll_data},
       .settings = settings,
       .old_e = all[4],
-      .r = all[5],
-      .d = all[6],
-      .hd = all[7]};
+      .d = all[5],
+      .hd = all[6]};
   return o;
 }
 
@@ -101,7 +100,7 @@ static int leads_up(double value, double before, double tol) {
 static int step_up(gpc_wide_climb *o, gpc_wide_result *result) {
   const size_t bytes = o->pass.size * sizeof(double);
   const double before = result->elbo, tol = o->settings->tol;
-  double old_tau[GPC_WIDE_PARTS], *old_var = o->r; /* in use for the means alone */
+  double old_tau[GPC_WIDE_PARTS], *old_var = o->d; /* in use for the means alone */
   memcpy(old_tau, o->tau, sizeof old_tau);
   memcpy(o->old_e, o->pass.e, bytes);
   gpc_wide_choose_taus(o);

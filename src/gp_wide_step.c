@@ -3,7 +3,6 @@
 #include "linalg.h"
 
 #include <math.h>
-#include <string.h>
 
 #define CG_STEPS 12
 
@@ -96,9 +95,9 @@ static void add_prior(const gpc_wide_climb *o, double factor, const double *e,
 void gpc_wide_solve_means(gpc_wide_climb *o) {
   const size_t size = o->pass.size;
   double *z = o->hd; /* not in use at the same time */
-  memcpy(o->r, o->pass.g, size * sizeof(double));
-  add_prior(o, -1.0, o->pass.e, o->r);
-  double rz = precondition(o, o->r, o->d);
+  double *r = o->pass.g;
+  add_prior(o, -1.0, o->pass.e, r);
+  double rz = precondition(o, r, o->d);
   const double enough = fmax(1e-3 * rz, 0.1 * o->settings->tol);
   for (int step = 0; step < CG_STEPS && rz > enough; step++) {
     gpc_wide_product(&o->pass, o->d, o->hd);
@@ -109,9 +108,9 @@ void gpc_wide_solve_means(gpc_wide_climb *o) {
     const double far = rz / along;
     for (size_t i = 0; i < size; i++) {
       o->pass.e[i] += far * o->d[i];
-      o->r[i] -= far * o->hd[i];
+      r[i] -= far * o->hd[i];
     }
-    const double next = precondition(o, o->r, z);
+    const double next = precondition(o, r, z);
     for (size_t i = 0; i < size; i++)
       o->d[i] = z[i] + next / rz * o->d[i];
     rz = next;

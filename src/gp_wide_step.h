@@ -15,15 +15,15 @@ typedef struct {
   gpc_wide_pass pass;
   const gpc_wide_settings *settings;
   double tau[GPC_WIDE_PARTS];
-  double *old_e;      /* [size] */
-  double *r, *d, *hd; /* [size] of the conjugate gradients */
+  double *old_e;  /* [size] */
+  double *d, *hd; /* [size] of the conjugate gradients */
 } gpc_wide_climb;
 
 /* The tau of every part that is not held: the best with H's diagonal alone, eq. (39d). */
 void gpc_wide_choose_taus(gpc_wide_climb *o);
 
 /* e := the maximum of g'd - 1/2 d'H d - 1/2 sum e^2 / tau^2, d = e - e0, by conjugate
- * gradients with the diagonal as preconditioner. */
+ * gradients with the diagonal as preconditioner; g := what is left of the slope. */
 void gpc_wide_solve_means(gpc_wide_climb *o);
 
 /* var := 1 / (h + 1 / tau^2). */

@@ -28,7 +28,7 @@ SEXP r_centred(SEXP fit, SEXP z, SEXP at, SEXP p);
 SEXP r_gp_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_gp_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 /* r_gp_effects.c */
-SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP weight, SEXP alike);
+SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP alike);
 SEXP r_effects_firm(SEXP cov);
 SEXP r_single_size(SEXP x);
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
@@ -37,6 +37,7 @@ SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads);
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
 SEXP r_offsets_apply(SEXP p, SEXP offset, SEXP rows);
+SEXP r_pack_units(SEXP x);
 SEXP r_wide_apply(SEXP p, SEXP at, SEXP wide, SEXP tilted, SEXP threads);
 SEXP r_wide_latent(SEXP at, SEXP wide);
 SEXP r_wide_shift(SEXP p, SEXP mean, SEXP sd, SEXP e);
@@ -146,13 +147,14 @@ static const R_CallMethodDef calls[] = {
     CALL(centred, 4),
     CALL(effects_predict, 4),
     CALL(effects_top, 3),
-    CALL(effects_short, 5),
+    CALL(effects_short, 4),
     CALL(effects_firm, 1),
     CALL(single_size, 1),
     CALL(effects_latent, 3),
     CALL(effects_draws, 5),
     CALL(effects_interval, 5),
     CALL(offsets_apply, 3),
+    CALL(pack_units, 1),
     CALL(wide_apply, 5),
     CALL(wide_latent, 2),
     CALL(wide_shift, 4),

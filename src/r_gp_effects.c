@@ -85,28 +85,30 @@ gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form) {
   return out;
 }
 
-/* The short form of the covariance of fit$effects: list of cov, cross, own and common as
- * r_gp_effects.h has them, or NULL where it does not serve. before: how many numbers come
- * before the effects; weight [r] and alike: gp_joint_brief.h. */
-SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP weight, SEXP alike) {
-  const size_t k = (size_t)r_count(classes, "classes");
-  const size_t x = (size_t)r_count(before, "before");
-  const gpc_features features = features_of(effects, k);
-  const size_t r = features.r, e = k * r, size = x + e, block = r * (r + 1) / 2;
-  const double *packed =
-      r_doubles(r_element(effects, "cov"), "cov", (R_xlen_t)(size * (size + 1) / 2));
-  if (k < 2 || x < 1)
-    Rf_error("internal error: there is no short form without classes");
+SEXP r_short_form(const gpc_features *features, size_t x, const double *packed,
+                  double alike, const gpc_memory *memory) {
+  const size_t k = features->k, r = features->r, e = k * r, size = x + e;
+  const size_t block = r * (r + 1) / 2;
+  /* mean squares of the features, with log-probabilities for powers */
+  const double square[GPC_FEATURE_BLOCKS] = {1.0, 1.0, 1.0 / (double)k, 1.0};
+  double *weight = gpc_get_doubles(memory, r);
+  for (size_t b = 0, i = 0; b < GPC_FEATURE_BLOCKS; b++)
+    for (size_t j = 0; j < features->count[b]; j++)
+      weight[i++] = square[b];
   static const char *names[] = {"cov", "cross", "own", "common", ""};
   SEXP out = PROTECT(r_named_list(names));
-  SET_VECTOR_ELT(out, 0, Rf_allocVector(REALSXP, (R_xlen_t)(x * (x + 1) / 2)));
-  SET_VECTOR_ELT(out, 1, r_new_matrix(x, e));
   SET_VECTOR_ELT(out, 2, r_new_matrix(block, k));
   SET_VECTOR_ELT(out, 3, Rf_allocVector(REALSXP, (R_xlen_t)block));
   const gpc_status status =
-      gpc_joint_brief(x, &features, packed, r_doubles(weight, "weight", (R_xlen_t)r),
-                      r_number(alike, "alike"), &r_memory, REAL(VECTOR_ELT(out, 2)),
-                      REAL(VECTOR_ELT(out, 3)));
+      gpc_joint_brief(x, features, packed, weight, alike, memory,
+                      REAL(VECTOR_ELT(out, 2)), REAL(VECTOR_ELT(out, 3)));
+  gpc_give(memory, weight);
+  if (status != GPC_OK) {
+    UNPROTECT(1);
+    return R_NilValue;
+  }
+  SET_VECTOR_ELT(out, 0, Rf_allocVector(REALSXP, (R_xlen_t)(x * (x + 1) / 2)));
+  SET_VECTOR_ELT(out, 1, r_new_matrix(x, e));
   double *own = REAL(VECTOR_ELT(out, 0)), *cross = REAL(VECTOR_ELT(out, 1));
   for (size_t j = 0; j < x; j++) {
     memcpy(own, packed, (x - j) * sizeof(double));
@@ -116,7 +118,21 @@ SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP weight, SEXP 
     packed += size - j;
   }
   UNPROTECT(1);
-  return status == GPC_OK ? out : R_NilValue;
+  return out;
+}
+
+/* The short form of the covariance of fit$effects, or NULL. before: how many numbers come
+ * before the effects. */
+SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP alike) {
+  const size_t k = (size_t)r_count(classes, "classes");
+  const size_t x = (size_t)r_count(before, "before");
+  const gpc_features features = features_of(effects, k);
+  const size_t size = x + k * features.r;
+  const double *packed =
+      r_doubles(r_element(effects, "cov"), "cov", (R_xlen_t)(size * (size + 1) / 2));
+  if (k < 2 || x < 1)
+    Rf_error("internal error: there is no short form without classes");
+  return r_short_form(&features, x, packed, r_number(alike, "alike"), &r_memory);
 }
 
 /* May a covariance, given by its lower triangle, be kept in single precision? */

@@ -12,4 +12,10 @@
 /* short_form: may the covariance be in the short form (gp_joint_predict.h)? */
 gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form);
 
+/* The short form of a covariance given by its lower triangle, packed by columns (of
+ * gp_joint_brief.h, whose `alike` and x these are): list of cov, cross, own and common, or
+ * NULL where it does not serve. */
+SEXP r_short_form(const gpc_features *features, size_t x, const double *packed,
+                  double alike, const gpc_memory *memory);
+
 #endif

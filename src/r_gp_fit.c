@@ -1,6 +1,7 @@
 /* r_gp_fit.c: .Call layer of the fit. */
 #include "arena.h"
 #include "gp_joint_brief.h"
+#include "r_gp_effects.h"
 #include "r_stream.h"
 #include "r_util.h"
 
@@ -109,19 +110,42 @@ static void put(SEXP list, const char **names, const char *name, SEXP x) {
   SET_VECTOR_ELT(list, at, x);
 }
 
-/* The lower triangle of a symmetric matrix, by columns. */
-static SEXP lower_of(size_t size, const double *cov) {
-  SEXP out = Rf_allocVector(REALSXP, (R_xlen_t)(size * (size + 1) / 2));
-  gpc_joint_pack(size, cov, REAL(out));
-  return out;
+/* How covariances of effects are handed over: in short, where that serves. */
+typedef struct {
+  double alike; /* gp_joint_brief.h; 0: not in short */
+  const gpc_memory *memory;
+} handing;
+
+/* "short", the short form of cov [size x size], or "cov", its lower triangle by columns. */
+static void put_cov(SEXP out, const char **names, const handing *how,
+                    const gpc_features *effects, size_t size, const double *cov) {
+  const size_t all = size * (size + 1) / 2;
+  int wanted[GPC_BLOCKS] = {0}; /* what is kept are coefficients, without a skew part */
+  for (int b = 0; b < GPC_FEATURE_BLOCKS; b++)
+    wanted[b] = effects->count[b] > 0;
+  const gpc_features features = gpc_features_make(
+      effects->k, wanted, effects->rms, effects->slope, effects->low, effects->high);
+  if (how->alike > 0.0) {
+    double *packed = gpc_get_doubles(how->memory, all);
+    gpc_joint_pack(size, cov, packed);
+    SEXP brief = r_short_form(&features, size - features.k * features.r, packed,
+                              how->alike, how->memory);
+    put(out, names, "short", brief);
+    gpc_give(how->memory, packed);
+    if (brief != R_NilValue)
+      return;
+  }
+  SEXP lower = Rf_allocVector(REALSXP, (R_xlen_t)all);
+  put(out, names, "cov", lower);
+  gpc_joint_pack(size, cov, REAL(lower));
 }
 
 /* A mixture over hyperparameters as a list. */
-static SEXP pack_mixture(const gpc_posterior *p, int passes) {
-  static const char *names[] = {"hyper",     "inducing",    "q_mean",  "q_cov",
-                                "slope_var", "slope_cross", "effect",  "cov",
-                                "passes",    "ends",        "between", "bent",
-                                ""};
+static SEXP pack_mixture(const gpc_posterior *p, int passes, const handing *how,
+                         const gpc_features *effects) {
+  static const char *names[] = {
+      "hyper", "inducing", "q_mean", "q_cov",   "slope_var", "slope_cross", "effect",
+      "cov",   "passes",   "ends",   "between", "bent",      "short",       ""};
   SEXP out = PROTECT(r_named_list(names));
   const size_t m = p->at.m, size = m + p->slopes + p->e;
   const double hyper[4] = {p->at.hyper.s2, p->at.hyper.l, p->at.hyper.sn2, p->at.slope};
@@ -143,7 +167,7 @@ static SEXP pack_mixture(const gpc_posterior *p, int passes) {
   }
   if (p->e) {
     put(out, names, "effect", vector_of(p->e, p->effect));
-    put(out, names, "cov", lower_of(size, p->cov));
+    put_cov(out, names, how, effects, size, p->cov);
   }
   UNPROTECT(1);
   return out;
@@ -167,12 +191,12 @@ static void put_process(SEXP out, const char **names, const gpc_effects_result *
 }
 
 /* Effects as a list; without any only whether they were kept, and the bounds. */
-static SEXP pack_effects(const gpc_effects_result *r) {
+static SEXP pack_effects(const gpc_effects_result *r, const handing *how) {
   static const char *names[] = {
       "kept",     "elbo",   "none",     "passes", "converged", "hyper",
       "inducing", "q_mean", "tau",      "effect", "cov",       "slopes",
       "count",    "scale",  "averaged", "q_cov",  "slope_var", "slope_cross",
-      "promise",  "skew",   "parts",    ""};
+      "promise",  "skew",   "parts",    "short",  ""};
   SEXP out = PROTECT(r_named_list(names));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
@@ -190,7 +214,7 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     for (int b = 0; b < GPC_FEATURE_BLOCKS; b++)
       INTEGER(count)[b] = (int)f->count[b];
     if (r->averaged)
-      put(out, names, "averaged", pack_mixture(&r->mixture, r->passes_average));
+      put(out, names, "averaged", pack_mixture(&r->mixture, r->passes_average, how, f));
     put(out, names, "hyper", vector_of(4, hyper));
     put(out, names, "inducing", vector_of(r->m, r->at.inducing));
     put(out, names, "q_mean", vector_of(r->m, r->at.q_mean));
@@ -198,7 +222,7 @@ static SEXP pack_effects(const gpc_effects_result *r) {
     put(out, names, "parts", vector_of(GPC_BLOCKS, r->worth));
     put(out, names, "skew", Rf_ScalarLogical(f->count[GPC_SKEW] > 0));
     put(out, names, "effect", vector_of(e, r->effect));
-    put(out, names, "cov", lower_of(size, r->cov));
+    put_cov(out, names, how, f, size, r->cov);
     put_process(out, names, r);
     put(out, names, "slopes", Rf_ScalarInteger((int)r->slopes));
     put(out, names, "scale", vector_of(4, scale));
@@ -258,7 +282,7 @@ static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wid
 
 /* The result as a list; without a fit only status, range, farthest and shortest. */
 static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
-                        const gpc_fit_result *r, size_t k) {
+                        const gpc_fit_result *r, size_t k, const handing *how) {
   static const char *names[] = {
       "status",       "range",          "farthest",    "shortest",
       "elbo",         "hyper",          "inducing",    "q_mean",
@@ -286,7 +310,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   put(out, names, "q_cov", q_cov);
   memcpy(REAL(q_cov), at->q_cov, at->m * at->m * sizeof(double));
   if (r->averaged)
-    put(out, names, "averaged", pack_mixture(&r->mixture, r->passes_average));
+    put(out, names, "averaged", pack_mixture(&r->mixture, r->passes_average, NULL, NULL));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
   put(out, names, "hyper", vector_of(4, hyper));
   put(out, names, "inducing", vector_of(at->m, at->inducing));
@@ -320,7 +344,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   if (r->tried)
     put(out, names, "effects",
         s->many ? pack_offsets(&r->offsets, &r->wide, k, s->freeze)
-                : pack_effects(&r->effects));
+                : pack_effects(&r->effects, how));
   UNPROTECT(1);
   return out;
 }
@@ -338,5 +362,6 @@ SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads) {
   const gpc_memory memory = gpc_arena_memory(&arena);
   const gpc_status status =
       gpc_gp_fit(&data, &s, &memory, poll_fit, &watch, &watch.progress, &result);
-  return pack_result(status, &s, &result, data.k);
+  const handing how = {.alike = number(settings, "alike"), .memory = &memory};
+  return pack_result(status, &s, &result, data.k, &how);
 }

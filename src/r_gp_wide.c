@@ -1,5 +1,6 @@
 /* r_gp_wide.c: .Call layer of predictions with effects of many classes (gp_wide_predict.h).
  * For `at` see r_gp_unpack.h; `wide` is a list of `steep`, `mean` and `var`. */
+#include "gp_wide_pack.h"
 #include "gp_wide_predict.h"
 #include "r_gp_unpack.h"
 
@@ -10,6 +11,19 @@ static gpc_wide_fitted wide_fitted(SEXP wide, size_t k) {
   return (gpc_wide_fitted){.steep = r_number(r_element(wide, "steep"), "steep"),
                            .mean = r_doubles(r_element(wide, "mean"), "mean", size),
                            .var = r_doubles(r_element(wide, "var"), "var", size)};
+}
+
+/* Numbers in two bytes each: list of `unit` and `codes`. */
+SEXP r_pack_units(SEXP x) {
+  static const char *names[] = {"unit", "codes", ""};
+  const R_xlen_t n = XLENGTH(x);
+  const double *from = r_doubles(x, "x", n);
+  SEXP out = PROTECT(r_named_list(names));
+  SEXP codes = Rf_allocVector(INTSXP, (n + 1) / 2);
+  SET_VECTOR_ELT(out, 1, codes);
+  SET_VECTOR_ELT(out, 0, Rf_ScalarReal(gpc_wide_pack((size_t)n, from, INTEGER(codes))));
+  UNPROTECT(1);
+  return out;
 }
 
 /* p itself where nobody else has it, otherwise a copy. */

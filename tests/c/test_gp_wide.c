@@ -4,6 +4,7 @@
 #include "cmemory.h"
 #include "ctest.h"
 #include "gp_fit.h"
+#include "gp_wide_pack.h"
 #include "gp_wide_predict.h"
 #include "gp_wide_step.h"
 
@@ -188,14 +189,13 @@ static double tau_value(const gpc_wide_climb *o, double tau) {
 
 static void test_step(const gpc_gp_data *data, const gpc_memory *memory) {
   gpc_wide_settings settings = {.variance = {NAN, 0.01, NAN}, .tol = 1e-9};
-  double *room = gpc_get_doubles(memory, 4 * SIZE), product[SIZE], d[SIZE];
+  double *room = gpc_get_doubles(memory, 3 * SIZE), product[SIZE], d[SIZE], g[SIZE];
   gpc_wide_climb o = {.pass = make_pass(data, memory),
                       .settings = &settings,
                       .tau = {0.3, 0.1, 0.3},
                       .old_e = room,
-                      .r = room + SIZE,
-                      .d = room + 2 * SIZE,
-                      .hd = room + 3 * SIZE};
+                      .d = room + SIZE,
+                      .hd = room + 2 * SIZE};
   fit_at(&o.pass);
   gpc_wide_choose_taus(&o);
   CHECK(o.tau[GPC_WIDE_POWER] == 0.1);
@@ -204,12 +204,13 @@ static void test_step(const gpc_gp_data *data, const gpc_memory *memory) {
   CHECK(tau_value(&o, best) > tau_value(&o, best / 1.05));
   for (int again = 0; again < 30; again++) { /* the rest that a call leaves is small */
     memcpy(d, o.pass.e, sizeof d);
+    memcpy(g, o.pass.g, sizeof g);
     gpc_wide_solve_means(&o);
     for (size_t i = 0; i < SIZE; i++)
       d[i] = o.pass.e[i] - d[i];
     gpc_wide_product(&o.pass, d, product);
     for (size_t i = 0; i < SIZE; i++)
-      o.pass.g[i] -= product[i];
+      o.pass.g[i] = g[i] - product[i];
   }
   for (size_t i = 0; i < SIZE; i++) {
     const int part = i < K ? 0 : i < 2 * K ? 1 : 2;
@@ -218,6 +219,17 @@ static void test_step(const gpc_gp_data *data, const gpc_memory *memory) {
   gpc_wide_set_variances(&o);
   CHECK_REL(o.pass.var[K], 1.0 / (o.pass.h[K] + 100.0), 1e-12);
   CHECK(gpc_wide_divergence(&o) > 0.0);
+}
+
+static void test_pack(void) {
+  const double x[5] = {-2.0, 1.0, 0.0, 2.0 / 32767.0, 2.0}, bad[2] = {1.0, NAN};
+  int code[3];
+  CHECK_REL(gpc_wide_pack(5, x, code), 2.0 / 32767.0, 1e-15);
+  const unsigned *pair = (const unsigned *)code;
+  CHECK(pair[0] == 49151u << 16); /* 16383.5 goes to the even one */
+  CHECK(pair[1] == (32767u | 32769u << 16) && pair[2] == 65534u);
+  CHECK(isnan(gpc_wide_pack(2, bad, code)) && code[0] == 0);
+  CHECK(gpc_wide_pack(0, x, code) > 0.0);
 }
 
 /* A whole fit of 30 classes, with a matrix whatever it is worth, frozen, and once more from
@@ -409,6 +421,7 @@ int main(void) {
   test_forms(&data, &cmemory);
   test_pass(&data, &cmemory);
   test_step(&data, &cmemory);
+  test_pack();
   test_fit(&cmemory);
   test_predict(&cmemory);
   test_polls(&cmemory);

@@ -238,9 +238,9 @@ static void test_narrow(void) {
   CHECK_NEAR(gpc_mixture_narrow(2, 30.0, 1.0).share, 0.26, 1e-15);
   CHECK_NEAR(gpc_mixture_narrow(2, 100.0, 0.0).share, 0.26, 1e-15);
   CHECK_NEAR(gpc_mixture_narrow(2, 200.0, 0.0).share, 0.065, 1e-15);
-  CHECK_NEAR(gpc_mixture_narrow(10, 5000.0, 0.2).share, 0.15, 1e-15);
-  CHECK_NEAR(gpc_mixture_narrow(1000, 30.0, 0.0).share, 0.3, 1e-15);
-  CHECK_NEAR(gpc_mixture_narrow(10, 30.0, 0.375).share, 0.075, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(10, 5000.0, 0.2).share, 0.17, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(1000, 30.0, 0.0).share, 0.34, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(10, 30.0, 0.375).share, 0.085, 1e-15);
   CHECK(gpc_mixture_narrow(10, 30.0, 0.5).share == 0.0);
   cmemory_end();
 }

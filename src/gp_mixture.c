@@ -267,7 +267,8 @@ static void walk_rough(mixing *f) {
 static double narrowed(const gpc_mixture_narrowing *n, double bent) {
   if (n->share <= 0.0)
     return 1.0;
-  return 1.0 - n->share * fmin(fmax((n->high - bent) / (n->high - n->low), 0.0), 1.0);
+  const double line = fmin(fmax((n->high - bent) / (n->high - n->low), 0.0), 1.0);
+  return 1.0 - n->share * line * (bent < n->some ? bent / n->some : 1.0);
 }
 
 gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,

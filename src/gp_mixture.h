@@ -34,9 +34,10 @@ typedef struct {
 } gpc_mixture_looker;
 
 /* Intervals held lines too often: standard deviations are smaller by `share` where the probability
- * of a bent map is at most `low`, by less above it, and by nothing from `high` on. */
+ * of a bent map is from `some` to `low`, by less above it, and by nothing from `high` on. Below
+ * `some` they are smaller by less, too: surely a line, the average is that line's posterior. */
 typedef struct {
-  double share, low, high;
+  double share, some, low, high;
 } gpc_mixture_narrowing;
 
 typedef struct {
@@ -69,6 +70,7 @@ static inline gpc_mixture_narrowing gpc_mixture_narrow(size_t k, double rows,
   const double share = fmin(0.17 * log10((double)k), 0.34);
   return (gpc_mixture_narrowing){.share =
                                      share * fmin(fmax((0.5 - effects) / 0.25, 0.0), 1.0),
+                                 .some = 0.15,
                                  .low = 0.25,
                                  .high = 0.35};
 }

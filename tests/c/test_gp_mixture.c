@@ -233,6 +233,10 @@ static void test_narrow(void) {
   how.narrow = (gpc_mixture_narrowing){.share = 0.3, .low = 0.9, .high = 0.95};
   odds_of_line(&t, &how, &out, 0.5);
   CHECK_REL(out.at.hyper.between, 0.49 * wide.at.hyper.between, 1e-9);
+  how.narrow.some = 0.8;
+  odds_of_line(&t, &how, &out, 0.5);
+  const double less = 1.0 - 0.3 * out.bent / 0.8;
+  CHECK_REL(out.at.hyper.between, less * less * wide.at.hyper.between, 1e-9);
   /* two classes: all of it up to 100 rows, a quarter of it with 200; more: by their number, and
    * by how likely effects are */
   CHECK_NEAR(gpc_mixture_narrow(2, 30.0, 1.0).share, 0.26, 1e-15);

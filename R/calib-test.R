@@ -117,13 +117,16 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
   if (is.null(by)) test(forecast, groups, data_name) else test_each(forecast, groups, check_by(by, length(forecast$labels)), test, data_name)
 }
 
+test_after <- paste("A small p-value says that the probabilities are not exactly calibrated, not that they are far off: calib_validate() gives distances.",
+  "After calibration, what is left is also due to chance in the calibration rows, and only more of these rows can lower it.")
+
 test_sees <- list(
   likelihood = paste("This test sees probabilities that are too extreme, too cautious, or too high or low for a class.",
     "It has one slope for all classes, so that it may miss a class whose probabilities alone are too extreme, and cannot see a bent calibration curve: for these, use method = \"mcb\" or \"skce\", or calib_validate()."),
   spiegelhalter = paste("This test sees over- and underconfidence on the whole. It cannot see errors that leave the expected Brier score",
     "unchanged, as a bent calibration curve may: for these, use method = \"mcb\" or \"skce\", or calib_validate()."),
-  mcb = "This test sees calibration curves of any increasing shape, bent ones too.",
-  skce = "This test sees departures from calibration of any shape."
+  mcb = paste("This test sees calibration curves of any increasing shape, bent ones too.", test_after),
+  skce = paste("This test sees departures from calibration of any shape.", test_after)
 )
 
 #' @rdname calib_test

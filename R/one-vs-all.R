@@ -64,8 +64,8 @@ warn_absent <- function(classes, absent, always) {
     }
   )
   about <- if (length(always)) "" else if (length(absent) == 1) " about it" else " about them"
-  warn_gpcalib("absent", paste0(toupper(substring(say, 1, 1)), substring(say, 2), ". Nothing can be ",
-    "learned", about, ": ", if (length(always)) "every class" else if (length(absent) == 1) "it" else "each of them",
+  warn_gpcalib("absent", paste0(toupper(substring(say, 1, 1)), substring(say, 2), ". One-vs-all calibration can learn ",
+    "nothing", about, ": ", if (length(always)) "every class" else if (length(absent) == 1) "it" else "each of them",
     " gets a constant probability, the smoothed frequency (n + 1/K)/(N + 1)."))
 }
 

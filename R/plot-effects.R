@@ -94,7 +94,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with 90 % after temperature scaling", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange (with a dash unless the change is small): less likely. ", say_moves(named, attr(clear, "count"), max(12, length_shown)),
+      caption = wrap_words("Blue: the class becomes more likely; orange (with a dash or a negative number unless the change is small): less likely. ", say_moves(named, attr(clear, "count"), max(12, length_shown)),
         " In every row and column the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),

@@ -368,7 +368,7 @@ diagram_caption <- function(tables, plan, base_size) {
     paste0("Boxes: difference between mean probability and observed frequency, faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
-      if (few_bins(tables)) " The scores fill few of the bins, which hides how they differ within these: see method = \"smooth\".")
+      if (few_bins(tables)) " Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".")
   }
   wrap_words(rows, classes, how, numbers = say_corner(tables, plan, base_size), base_size = base_size)
 }

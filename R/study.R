@@ -232,7 +232,9 @@ check_sizes <- function(x, count, arg) {
   good <- is.numeric(x) && length(x) %in% c(1, count) && !anyNA(x) && all(x > 0) &&
     all(is.finite(x)) && all(x < 1 | x == floor(x))
   if (!good) {
-    stop_input(arg, "must be a number of rows, or a share of them between 0 and 1", say_given(x))
+    stop_input(arg, "must be a number of rows, or a share of them between 0 and 1",
+      paste(say_given(x), if (length(x) > 1) paste0("One number for ", if (count == 1) "these scores" else paste("each of the", count, "data sets"), "; to compare sizes, ",
+        "give the same rows several times, scores = list(few = s, many = s), labels = list(few = y, many = y), with a number for each.")))
   }
   rep_len(as.double(x), count)
 }

@@ -192,14 +192,14 @@ validations_verdict <- function(x) {
   paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
     if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(rest)) paste0("; not for ", if (length(rest) == 1) rest else "the others"), ". ",
     "By chance alone, about ", format(signif(expected, if (expected < 1) 1 else 2)), " of the ", count, " intervals would exclude it. ",
-    if (any(!is.na(p))) paste0(say_holm(what), " It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of ", sum(!is.na(p)),
-      if (anyNA(p)) " that have events and non-events", ". "),
+    if (any(!is.na(p))) paste0(say_holm(what, paste0(" It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of the ", sum(!is.na(p)), " ", what,
+      if (anyNA(p)) " that have events and non-events", ".")), " "),
     if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
       "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."
     })
 }
 
-say_holm <- function(what) {
-  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what,
-    ". calib_test(method = \"mcb\") or \"skce\" tests all rows together and may find more.")
+say_holm <- function(what, found = NULL) {
+  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what, ".", found,
+    " calib_test(method = \"mcb\") or \"skce\" tests all rows together and may find more.")
 }

@@ -159,6 +159,16 @@ static gpc_status begin_rough(gpc_fitting *f, gpc_optimiser *o, looking *t) {
                           : status;
 }
 
+/* How likely effects of many classes are, eq. (45a). */
+static double likely(const gpc_fitting *f) {
+  const gpc_fit_result *r = f->result;
+  const double odds = f->settings->odds;
+  if (!r->offsets.kept && !r->wide.kept)
+    return 0.0;
+  const double elbo = r->wide.kept ? r->wide.elbo : r->offsets.elbo;
+  return odds == 0.0 ? 1.0 : 1.0 / (1.0 + exp(r->offsets.none - elbo) / odds);
+}
+
 void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
   gpc_optimise_settings limits = {.tol = f->settings->tol};
   looking t;
@@ -176,7 +186,7 @@ void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o) {
                               .l_low = box->l_low,
                               .l_high = box->l_high,
                               .line = gpc_mixture_line(f->data->k),
-                              .narrow = gpc_mixture_narrow(f->data->k, rows),
+                              .narrow = gpc_mixture_narrow(f->data->k, rows, likely(f)),
                               .memory = f->memory};
   gpc_posterior *mixture = &f->result->mixture;
   int points;

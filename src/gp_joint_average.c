@@ -240,16 +240,16 @@ static double lay_knots(const gpc_joint *joint, const gpc_joint_point *best,
 gpc_status gpc_joint_average(gpc_joint *joint, const gpc_joint_average_settings *settings,
                              const gpc_joint_point *best, double *pi, int *passes,
                              gpc_posterior *mixture) {
-  gpc_mixture_settings how = {.best = best->at.hyper,
-                              .s2_free = settings->s2_free,
-                              .l_free = settings->l_free,
-                              .width = settings->width,
-                              .l_low = settings->l_low,
-                              .l_high = settings->l_high,
-                              .line = gpc_mixture_line(joint->data->k),
-                              .narrow =
-                                  gpc_mixture_narrow(joint->data->k, settings->rows),
-                              .memory = joint->memory};
+  gpc_mixture_settings how = {
+      .best = best->at.hyper,
+      .s2_free = settings->s2_free,
+      .l_free = settings->l_free,
+      .width = settings->width,
+      .l_low = settings->l_low,
+      .l_high = settings->l_high,
+      .line = gpc_mixture_line(joint->data->k),
+      .narrow = gpc_mixture_narrow(joint->data->k, settings->rows, settings->likely),
+      .memory = joint->memory};
   gpc_joint knots = *joint;
   gpc_roughness rough;
   looking t = {.joint = joint, .settings = settings, .pi = pi, .passes = passes};

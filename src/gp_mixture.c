@@ -263,6 +263,14 @@ static void walk_rough(mixing *f) {
   }
 }
 
+/* eq. (43b): what standard deviations are multiplied by. */
+static double narrowed(const gpc_mixture_narrowing *n, double bent) {
+  if (n->share <= 0.0)
+    return 1.0;
+  const double line = fmin(fmax((n->high - bent) / (n->high - n->low), 0.0), 1.0);
+  return 1.0 - n->share * line * (bent < n->some ? bent / n->some : 1.0);
+}
+
 gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
                             const gpc_mixture_settings *settings, gpc_posterior *out,
                             int *points) {
@@ -279,6 +287,7 @@ gpc_status gpc_mixture_make(const gpc_mixture_looker *looker,
   }
   out->bent = f.line_from >= 0 ? 1.0 - add_line(&f) : 1.0;
   *points = f.sum.points;
-  const double scale = 1.0 - settings->narrow * (1.0 - out->bent); /* eq. (43b) */
-  return f.sum.points ? gpc_mixture_sum_finish(&f.sum, scale, out) : GPC_NOT_PD;
+  return f.sum.points
+             ? gpc_mixture_sum_finish(&f.sum, narrowed(&settings->narrow, out->bent), out)
+             : GPC_NOT_PD;
 }

@@ -213,10 +213,10 @@ static void test_narrow(void) {
   how.rough = &rough;
   t.line = -0.5;
   odds_of_line(&t, &how, &wide, 0.5);
-  how.narrow = 0.3;
+  how.narrow = (gpc_mixture_narrowing){.share = 0.3, .low = 0.1, .high = 0.9};
   odds_of_line(&t, &how, &out, 0.5);
   CHECK(out.bent == wide.bent && out.bent > 0.2 && out.bent < 0.8);
-  const double scale = 1.0 - 0.3 * (1.0 - out.bent);
+  const double scale = 1.0 - 0.3 * (0.9 - out.bent) / 0.8;
   unwhiten(&wide, was, were);
   unwhiten(&out, mean, cov);
   for (size_t i = 0; i < SIZE; i++) {
@@ -226,11 +226,26 @@ static void test_narrow(void) {
   }
   CHECK(wide.at.hyper.between > 0.0);
   CHECK_REL(out.at.hyper.between, scale * scale * wide.at.hyper.between, 1e-9);
-  /* of two classes and few rows: all of it up to 100, a quarter of it with 200 */
-  CHECK_NEAR(gpc_mixture_narrow(2, 30.0), 0.26, 1e-15);
-  CHECK_NEAR(gpc_mixture_narrow(2, 100.0), 0.26, 1e-15);
-  CHECK_NEAR(gpc_mixture_narrow(2, 200.0), 0.065, 1e-15);
-  CHECK(gpc_mixture_narrow(3, 30.0) == 0.0);
+  /* nothing where the map is bent, no more than the share where it is a line */
+  how.narrow = (gpc_mixture_narrowing){.share = 0.3, .low = 0.1, .high = 0.15};
+  odds_of_line(&t, &how, &out, 0.5);
+  CHECK_REL(out.at.hyper.between, wide.at.hyper.between, 1e-9);
+  how.narrow = (gpc_mixture_narrowing){.share = 0.3, .low = 0.9, .high = 0.95};
+  odds_of_line(&t, &how, &out, 0.5);
+  CHECK_REL(out.at.hyper.between, 0.49 * wide.at.hyper.between, 1e-9);
+  how.narrow.some = 0.8;
+  odds_of_line(&t, &how, &out, 0.5);
+  const double less = 1.0 - 0.3 * out.bent / 0.8;
+  CHECK_REL(out.at.hyper.between, less * less * wide.at.hyper.between, 1e-9);
+  /* two classes: all of it up to 100 rows, a quarter of it with 200; more: by their number, and
+   * by how likely effects are */
+  CHECK_NEAR(gpc_mixture_narrow(2, 30.0, 1.0).share, 0.26, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(2, 100.0, 0.0).share, 0.26, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(2, 200.0, 0.0).share, 0.065, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(10, 5000.0, 0.2).share, 0.17, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(1000, 30.0, 0.0).share, 0.34, 1e-15);
+  CHECK_NEAR(gpc_mixture_narrow(10, 30.0, 0.375).share, 0.085, 1e-15);
+  CHECK(gpc_mixture_narrow(10, 30.0, 0.5).share == 0.0);
   cmemory_end();
 }
 

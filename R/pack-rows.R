@@ -2,6 +2,7 @@
 
 most_single <- 6000L # scores kept in single precision, 24 kB; more take two bytes each. (Effects of a few classes often have two optima that
 # are about as good, and what two bytes lose decides between them.)
+most_short <- 50000L # scores of two bytes, 100 kB, where more of them take one (coarse_step). Of a few hundred rows it decides between optima as well.
 largest_short <- 65535L
 
 #' Numbers as the bits of single precision, four bytes each
@@ -119,7 +120,7 @@ pack_rows <- function(rows, given, unit = NULL) {
   z <- rows$z
   classes <- ncol(z)
   size <- max(abs(z[is.finite(z)]), 0)
-  top <- if (length(z) <= most_single || size == 0 || any(z > 0)) 0 else if (is.null(unit)) 2^ceiling(log2(size)) else -unit
+  top <- if (length(z) <= most_single || size == 0 || any(z > 0)) 0 else if (is.null(unit) || length(z) <= most_short) 2^ceiling(log2(size)) else -unit
   bytes <- c(number_bytes(rows$counts), number_bytes(rows$weights))
   labels <- rows$labels
   scores <- if (top == 0) to_single(z) else if (top < 0) pack_bytes(to_coarse(t(z), unit)) else pack_codes(to_short(z, top), 2L)

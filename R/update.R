@@ -41,8 +41,8 @@
 #' A quadratic is accurate only near the fit about which it is expanded, and a fit of few rows may be far from later ones: class effects
 #' that the first batch did not show are estimated too small, and the log loss of an updated fit was up to 0.02 higher than that of a fit
 #' of all rows. Therefore [calib_gp()] first stores a summary of its rows: scores, labels and weights. Up to 6000 scores (rows times
-#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4, or, with more than 26 classes, of about 0.02,
-#' in one byte that is compressed. When there are more than 300 rows of two classes, 1400 of three to 20 or 2000 of 21 to 26, rows with
+#' classes) are stored in single precision, larger summaries with a relative precision of 2.4e-4, or, with more than 26 classes and more than 50,000 scores, of about
+#' 0.02, in one byte that is compressed. When there are more than 300 rows of two classes, 1400 of three to 20 or 2000 of 21 to 26, rows with
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
 #' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
 #' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty, 110 kB for 26 and about as much for more. The covariance of class effects, which predictions and

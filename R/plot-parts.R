@@ -60,15 +60,16 @@ below_height <- 0.3
 #' The axis of both panels
 #'
 #' @param limits of the upper axis; @param breaks of it; @param most what reaches the top of the
-#'   lower panel, in its own unit; @param say how its values are written.
+#'   lower panel, in its own unit; @param say how its values are written; @param share of the upper
+#'   panel's height.
 #' @noRd
-two_panel_scale <- function(limits, breaks, most, say) {
-  height <- below_height * diff(limits)
+two_panel_scale <- function(limits, breaks, most, say, share = below_height) {
+  height <- share * diff(limits)
   own <- pretty(c(0, most), 2)
   own <- own[own <= most]
   # All that tells the panels apart is the length of the axis, a little longer once expanded; the
   # upper panel has a blank layer that reaches from limit to limit.
-  lower <- function(x) diff(range(x)) < (1 + below_height) / 2 * diff(limits)
+  lower <- function(x) diff(range(x)) < (1 + share) / 2 * diff(limits)
   ggplot2::scale_y_continuous(
     limits = function(x) if (lower(x)) c(0, height) else limits,
     breaks = function(x) if (lower(x)) height * own / most else breaks,

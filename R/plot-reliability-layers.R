@@ -109,12 +109,12 @@ row_shares <- function(rows) {
   rows$n / as.vector(tapply(rows$n, group, sum)[group])
 }
 
-#' @param length of the upper axis.
+#' @param height of the tallest bar, in the unit of the upper axis.
 #' @noRd
-share_layer <- function(rows, length, pen) {
+share_layer <- function(rows, height, pen) {
   rows <- rows[rows$n > 0, ]
   share <- row_shares(rows)
-  rows$height <- below_height * length * share / max(share)
+  rows$height <- height * share / max(share)
   geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = 0, ymax = .data$height),
     data = in_panel(rows, 2, panel_names), fill = "grey65", colour = "white",
     linewidth = 0.2 * pen)
@@ -350,7 +350,7 @@ diagram_caption <- function(tables, plan, base_size) {
   low <- unlist(lapply(tables, function(table) table$conf.low[table$n > 0]))
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
-      if (!is.null(plan$chosen)) paste0(", ", "those with the ", plan$chosen, if (plan$type == "top_label") " rows" else " cases", if (anyDuplicated(plan$sizes)) " (the first of equals)"), ". ")
+      if (!is.null(plan$chosen)) paste0(", ", plan$chosen), ". ")
   }
   kind <- attr(tables[[1]], "region")
   how <- if (plan$method == "isotonic") {

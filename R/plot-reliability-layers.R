@@ -82,7 +82,7 @@ smooth_layers <- function(bands, spread, pen) {
 #' The parts of the curves where there are scores, numbered
 #' @noRd
 seen_stretches <- function(bands, spread) {
-  if (is.null(spread)) return(cbind(bands, stretch = 1L))
+  if (is.null(spread) || !nrow(bands)) return(cbind(bands, stretch = rep(1L, nrow(bands))))
   curve <- function(rows) paste(rows$forecast, as.character(rows$class))
   parts <- lapply(split(bands, curve(bands)), function(part) {
     own <- spread[curve(spread) == curve(part)[1] & spread$n > 0, ]
@@ -217,7 +217,7 @@ corner_numbers <- function(table, few, crowded = FALSE) {
   type <- attr(table, "type")
   corner <- attr(table, "corner")
   # What the caption would have to explain is left out where it would be too small to read.
-  if (!is.null(corner)) return(data.frame(class = table$class[1], label = if (crowded) "" else corner))
+  if (!is.null(corner)) return(data.frame(class = table$class[1], label = if (crowded && grepl("O:E", corner)) "" else corner))
   per <- summary(table)
   if (attr(table, "method") == "smooth") {
     label <- if (crowded) rep("", nrow(per)) else paste("ICI", say_three(per$ici))
@@ -308,7 +308,8 @@ say_bends <- function(tables) {
     if (is.null(shown$hits) || !nrow(shown)) return(NULL)
     rowsum(cbind(events = shown$hits, "non-events" = shown$n - shown$hits), as.character(shown$class))
   }))
-  if (is.null(counts) || !any(counts < few_for_bends)) return(NULL)
+  counts <- counts[rowSums(counts == 0) == 0, , drop = FALSE] # others have no curve
+  if (!length(counts) || !any(counts < few_for_bends)) return(NULL)
   rarer <- which.min(counts[1, ])
   paste0(if (nrow(counts) == 1) paste0(" Only ", round(counts[1, rarer]), " ", colnames(counts)[rarer], ":") else {
     paste0(" Where there are fewer than ", few_for_bends, " events or non-events,")
@@ -384,6 +385,7 @@ say_corner <- function(tables, plan, base_size) {
   if (is_crowded(plan, base_size)) return(NULL) # only what needs no words is shown
   if (plan$method == "smooth") {
     if (!is.null(attr(tables[[1]], "corner"))) {
+      if (!any(grepl("O:E", vapply(tables, attr, "", "corner")))) return(NULL) # no events anywhere
       return(paste0(" O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1)", say_limited(tables),
         "; c: area under the ROC curve."))
     }

@@ -31,7 +31,7 @@ picture_theme <- function(base_size) {
       axis.title = element_text(size = rel(0.9)),
       legend.title = element_blank(), legend.background = element_blank(),
       legend.key = element_blank(), legend.text = element_text(size = rel(legend_text)),
-      legend.key.height = unit(0.85, "lines"), legend.key.width = unit(if (base_size < 8) 1.25 else 1.5, "lines"),
+      legend.key.height = unit(0.85, "lines"), legend.key.width = unit(if (base_size < 8) 1.4 else 2.1, "lines"),
       legend.spacing.y = unit(0, "pt"), legend.spacing.x = unit(2, "pt"),
       legend.margin = margin(0, 0, 0, 0), legend.box.spacing = unit(0.4, "lines"),
       strip.placement = "outside", strip.clip = "off", strip.background.y = element_blank(),

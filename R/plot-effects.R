@@ -31,7 +31,9 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
     ggplot2::scale_y_discrete(labels = function(x) shorten(x, 24)) +
     labs(title = "Offsets of the classes", x = "Offset of the latent value", y = NULL,
       caption = wrap_words(if (k > nrow(rows)) paste0("The ", nrow(rows), " offsets farthest from 0 (of ", k, "). "),
-        if (is.null(effect_moves(object))) {
+        if (k == 2 && !is.null(object$effects) && any(object$effects$count[feature_blocks != "offset"] > 0)) {
+          "Map, asymmetry and shape (which is 0 where the temperature-scaled log-odds are 2 or -2) also change how likely a class is: see plot_map(). "
+        } else if (is.null(effect_moves(object))) {
           "Right of 0 the class becomes more likely. "
         } else {
           "Added to the latent value of the class in every row; map and matrix also change how likely a class is. "

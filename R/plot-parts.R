@@ -31,7 +31,7 @@ picture_theme <- function(base_size) {
       axis.title = element_text(size = rel(0.9)),
       legend.title = element_blank(), legend.background = element_blank(),
       legend.key = element_blank(), legend.text = element_text(size = rel(legend_text)),
-      legend.key.height = unit(0.85, "lines"), legend.key.width = unit(if (base_size < 8) 1.25 else 1.5, "lines"),
+      legend.key.height = unit(0.85, "lines"), legend.key.width = unit(if (base_size < 8) 1.4 else 2.1, "lines"),
       legend.spacing.y = unit(0, "pt"), legend.spacing.x = unit(2, "pt"),
       legend.margin = margin(0, 0, 0, 0), legend.box.spacing = unit(0.4, "lines"),
       strip.placement = "outside", strip.clip = "off", strip.background.y = element_blank(),
@@ -60,15 +60,16 @@ below_height <- 0.3
 #' The axis of both panels
 #'
 #' @param limits of the upper axis; @param breaks of it; @param most what reaches the top of the
-#'   lower panel, in its own unit; @param say how its values are written.
+#'   lower panel, in its own unit; @param say how its values are written; @param share of the upper
+#'   panel's height.
 #' @noRd
-two_panel_scale <- function(limits, breaks, most, say) {
-  height <- below_height * diff(limits)
+two_panel_scale <- function(limits, breaks, most, say, share = below_height) {
+  height <- share * diff(limits)
   own <- pretty(c(0, most), 2)
   own <- own[own <= most]
   # All that tells the panels apart is the length of the axis, a little longer once expanded; the
   # upper panel has a blank layer that reaches from limit to limit.
-  lower <- function(x) diff(range(x)) < (1 + below_height) / 2 * diff(limits)
+  lower <- function(x) diff(range(x)) < (1 + share) / 2 * diff(limits)
   ggplot2::scale_y_continuous(
     limits = function(x) if (lower(x)) c(0, height) else limits,
     breaks = function(x) if (lower(x)) height * own / most else breaks,

@@ -82,7 +82,7 @@ smooth_layers <- function(bands, spread, pen) {
 #' The parts of the curves where there are scores, numbered
 #' @noRd
 seen_stretches <- function(bands, spread) {
-  if (is.null(spread)) return(cbind(bands, stretch = 1L))
+  if (is.null(spread) || !nrow(bands)) return(cbind(bands, stretch = rep(1L, nrow(bands))))
   curve <- function(rows) paste(rows$forecast, as.character(rows$class))
   parts <- lapply(split(bands, curve(bands)), function(part) {
     own <- spread[curve(spread) == curve(part)[1] & spread$n > 0, ]
@@ -109,12 +109,12 @@ row_shares <- function(rows) {
   rows$n / as.vector(tapply(rows$n, group, sum)[group])
 }
 
-#' @param length of the upper axis.
+#' @param height of the tallest bar, in the unit of the upper axis.
 #' @noRd
-share_layer <- function(rows, length, pen) {
+share_layer <- function(rows, height, pen) {
   rows <- rows[rows$n > 0, ]
   share <- row_shares(rows)
-  rows$height <- below_height * length * share / max(share)
+  rows$height <- height * share / max(share)
   geom_rect(aes(xmin = .data$lower, xmax = .data$upper, ymin = 0, ymax = .data$height),
     data = in_panel(rows, 2, panel_names), fill = "grey65", colour = "white",
     linewidth = 0.2 * pen)
@@ -217,7 +217,7 @@ corner_numbers <- function(table, few, crowded = FALSE) {
   type <- attr(table, "type")
   corner <- attr(table, "corner")
   # What the caption would have to explain is left out where it would be too small to read.
-  if (!is.null(corner)) return(data.frame(class = table$class[1], label = if (crowded) "" else corner))
+  if (!is.null(corner)) return(data.frame(class = table$class[1], label = if (crowded && grepl("O:E", corner)) "" else corner))
   per <- summary(table)
   if (attr(table, "method") == "smooth") {
     label <- if (crowded) rep("", nrow(per)) else paste("ICI", say_three(per$ici))
@@ -308,7 +308,8 @@ say_bends <- function(tables) {
     if (is.null(shown$hits) || !nrow(shown)) return(NULL)
     rowsum(cbind(events = shown$hits, "non-events" = shown$n - shown$hits), as.character(shown$class))
   }))
-  if (is.null(counts) || !any(counts < few_for_bends)) return(NULL)
+  counts <- counts[rowSums(counts == 0) == 0, , drop = FALSE] # others have no curve
+  if (!length(counts) || !any(counts < few_for_bends)) return(NULL)
   rarer <- which.min(counts[1, ])
   paste0(if (nrow(counts) == 1) paste0(" Only ", round(counts[1, rarer]), " ", colnames(counts)[rarer], ":") else {
     paste0(" Where there are fewer than ", few_for_bends, " events or non-events,")
@@ -350,7 +351,7 @@ diagram_caption <- function(tables, plan, base_size) {
   low <- unlist(lapply(tables, function(table) table$conf.low[table$n > 0]))
   classes <- if (plan$left_out > 0) {
     paste0(plan$panels, " of ", plan$panels + plan$left_out, " classes",
-      if (!is.null(plan$chosen)) paste0(", ", "those with the ", plan$chosen, if (plan$type == "top_label") " rows" else " cases", if (anyDuplicated(plan$sizes)) " (the first of equals)"), ". ")
+      if (!is.null(plan$chosen)) paste0(", ", plan$chosen), ". ")
   }
   kind <- attr(tables[[1]], "region")
   how <- if (plan$method == "isotonic") {
@@ -384,6 +385,7 @@ say_corner <- function(tables, plan, base_size) {
   if (is_crowded(plan, base_size)) return(NULL) # only what needs no words is shown
   if (plan$method == "smooth") {
     if (!is.null(attr(tables[[1]], "corner"))) {
+      if (!any(grepl("O:E", vapply(tables, attr, "", "corner")))) return(NULL) # no events anywhere
       return(paste0(" O:E: observed to expected events (best: 1); slope: Cox's recalibration slope (best: 1)", say_limited(tables),
         "; c: area under the ROC curve."))
     }

@@ -28,8 +28,8 @@
 #'   (matrix, data frame or vector) or a named list of such.
 #' @param labels The true classes, the same for all forecasts, or a list with those of each.
 #' @param histogram Whether to draw the lower panel. `NULL`: yes, with up to three panels side by side.
-#' @param classes How many classes to draw at most, or their names. `NULL`: six of one forecast; of several all if
-#'   that makes at most 15 panels, otherwise three.
+#' @param classes How many classes to draw at most, or their names. `NULL`: six of one forecast; of several up to six if
+#'   all would make at most 15 panels, otherwise three. Classes without cases are drawn only if named.
 #' @param rarest Whether a number of classes means those with the fewest rows instead of those with the
 #'   most.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
@@ -135,7 +135,7 @@ most_class_panels <- 15L
 #' How many classes to draw where the user does not say: all of them where there is room
 #' @noRd
 most_classes <- function(forecasts, k) {
-  if (forecasts == 1) 6L else if (forecasts * k <= most_class_panels) max(2L, as.integer(k)) else 3L
+  if (forecasts == 1) 6L else if (forecasts * k <= most_class_panels) min(max(2L, as.integer(k)), 6L) else 3L # more panels side by side would be too narrow
 }
 
 draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
@@ -166,13 +166,13 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
     upper +
     upper_extent(limits, limits, panel_names) +
     (if (plan$method != "smooth") corner) +
-    (if (plan$histogram) share_layer(spread, diff(limits), pen)) +
+    (if (plan$histogram) share_layer(spread, plan$below * diff(limits), pen)) +
     scale_fill_manual(values = c(high = "#D55E00", low = "#0072B2"), guide = "none") +
     ggplot2::scale_alpha_identity() +
     ggplot2::scale_size_identity() +
     scale_x_continuous(limits = limits, breaks = breaks, labels = say_plain, expand = c(0.02, 0.02)) +
     (if (plan$histogram) {
-      two_panel_scale(limits, breaks, max(row_shares(spread)), say_percent)
+      two_panel_scale(limits, breaks, max(row_shares(spread)), say_percent, plan$below)
     } else {
       scale_y_continuous(limits = limits, labels = say_plain, expand = c(0.02, 0.02), breaks = breaks)
     }) +
@@ -220,6 +220,9 @@ diagram_plan <- function(tables, histogram, classes, rarest) {
   if (by_class) {
     shown <- drawn_classes(tables, classes, type, rarest)
     left_out <- attr(tables[[1]], "K") - length(shown)
+    sizes <- class_sizes(tables[[1]], type)
+    # Tables of plot_reliability() hold no more than the classes to draw: fewer than asked for, if others have no cases.
+    empty <- any(sizes == 0 & !names(sizes) %in% shown) || is.numeric(classes) && length(shown) < min(classes, attr(tables[[1]], "K"))
     tables <- lapply(tables, function(table) {
       table <- table[table$class %in% shown, ]
       table$class <- factor(as.character(table$class), levels = shown)
@@ -244,9 +247,19 @@ diagram_plan <- function(tables, histogram, classes, rarest) {
   across <- both && length(tables) > panels
   columns <- if (across) length(tables) else if (histogram || both) panels else ceiling(panels / max(1, round(sqrt(panels / 1.5))))
   list(tables = tables, type = type, method = method, by_class = by_class, both = both,
-    across = across, histogram = histogram, panels = panels, columns = columns, left_out = left_out,
+    # Squares side by side are limited by the picture's width, which leaves height to the panels below.
+    below = if (columns > 2) 0.5 else below_height, across = across, histogram = histogram, panels = panels, columns = columns, left_out = left_out,
     halves = type == "confidence" && attr(tables[[1]], "K") == 2, sizes = if (by_class) class_sizes(tables[[1]], type),
-    chosen = if (!is.character(classes)) if (rarest) "fewest" else "most", low = lowest_drawn(tables, type))
+    chosen = if (by_class && !is.character(classes)) say_chosen(length(shown) == sum(sizes > 0) && empty, rarest, type, anyDuplicated(sizes[shown]) > 0), low = lowest_drawn(tables, type))
+}
+
+#' By what the classes that are drawn were chosen
+#' @param others whether all others are empty; @param equals whether some have as many rows as others.
+#' @noRd
+say_chosen <- function(others, rarest, type, equals) {
+  what <- if (type == "top_label") "rows" else "cases"
+  if (others) return(paste("the others have no", what))
+  paste0("those with the ", if (rarest) "fewest " else "most ", what, if (rarest) " (but some)", if (equals) " (the first of equals)")
 }
 
 #' Where the axes begin: the confidence in one of two classes is at least 1/2, and half of the panel
@@ -276,6 +289,8 @@ drawn_classes <- function(tables, classes, type, rarest) {
   }
   sizes <- class_sizes(table, type)[present]
   count <- check_count(classes, "classes")
+  if (any(sizes > 0)) present <- present[sizes > 0] # there is nothing to compare with in others
+  sizes <- sizes[present]
   if (!rarest && count >= length(present)) return(present) # all of them, in their own order
   shown <- present[order(if (rarest) sizes else -sizes)]
   utils::head(shown, count)

@@ -17,10 +17,14 @@ validation_table <- function(part, level, classes) {
   value <- function(name) part$table$estimate[part$table$measure == name]
   limited <- part$far[["slope"]]
   moved <- isTRUE(abs(limited - value("slope")) > far_change) # as print() has it
+  constant <- part$events %in% c(0, part$n) # there is no curve
+  numbers <- if (constant) (if (part$events > 0) "only events" else "no events") else {
+    paste0("O:E ", say_measure(value("oe_ratio")), if (moved) "\nlimited slope " else "\nslope ",
+      say_measure(if (moved) limited else value("slope")), "\nc ", say_measure(value("c_index")))
+  }
   structure(table, type = "event", method = "smooth", region = "confidence", conf_level = level,
-    N = part$n, K = 2L, classes = forecast$classes, total = sum(table$n), smooth = parts$smooth, band = parts$band,
-    spread = parts$spread, corner = paste0("O:E ", say_measure(value("oe_ratio")), if (moved) "\nlimited slope " else "\nslope ",
-      say_measure(if (moved) limited else value("slope")), "\nc ", say_measure(value("c_index"))), limited_slope = moved,
+    N = part$n, K = 2L, classes = forecast$classes, total = sum(table$n), smooth = parts$smooth,
+    band = if (constant) parts$band[0, ] else parts$band, spread = parts$spread, corner = numbers, limited_slope = moved,
     class = c("reliability_table", "data.frame"))
 }
 
@@ -162,7 +166,7 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
   names <- validation_names(object)
   count <- length(tables)
   shown <- validated_shown(object, classes)
-  tables <- tables[shown]
+  tables <- one_slope(tables[shown], attr(object, "far")["slope", shown])
   plot <- draw_reliability(if (is.null(names)) tables else stats::setNames(tables, names[shown]), histogram, NULL, FALSE,
     base_size)
   if (length(shown) < count && !is.character(classes)) {
@@ -182,6 +186,17 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
   }
   if ("class" %in% names(object)) plot <- plot + labs(title = "Each class against the rest", x = "Probability of the class")
   plot
+}
+
+#' The slopes in the corners of all panels of a kind: limited ones, if one is
+#' @noRd
+one_slope <- function(tables, limited) {
+  if (!any(vapply(tables, function(table) isTRUE(attr(table, "limited_slope")), NA))) return(tables)
+  Map(function(table, slope) {
+    new <- if (is.finite(slope)) paste0("\nlimited slope ", say_three(slope)) else "\nlimited slope"
+    attr(table, "corner") <- sub(if (is.finite(slope)) "\nslope [^\n]*" else "\nslope", new, attr(table, "corner"))
+    table
+  }, tables, limited)
 }
 
 most_panels <- 12L

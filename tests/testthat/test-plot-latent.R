@@ -194,3 +194,13 @@ test_that("the map looks as it did", {
   plain$scores_seen$temperature <- signif(fit$scores_seen$temperature, 3)
   expect_picture("latent map", autoplot(plain))
 })
+
+test_that("offsets of two classes are not said to be the whole of the change", {
+  set.seed(1)
+  p <- stats::runif(400)
+  y <- stats::rbinom(400, 1, stats::plogis(0.5 + 2 * stats::qlogis(p)))
+  caption <- function(effects) gsub("\n", " ", autoplot(calib_gp(p, y, class_effects = effects), what = "offsets")$labels$caption)
+  expect_match(caption("matrix"), "Map, asymmetry and shape .* also change how likely a class is: see plot_map()")
+  expect_no_match(caption("matrix"), "Right of 0")
+  expect_match(caption("offset"), "Right of 0 the class becomes more likely")
+})

@@ -401,8 +401,29 @@ test_that("scores that fill few bins are said to", {
   set.seed(4)
   p <- runif(1000, 0.08, 0.16)
   said <- function(...) gsub("\n", " ", plot_reliability(...)$labels$caption)
-  expect_match(said(p, rbinom(1000, 1, p)), "The scores fill few of the bins, which hides how they differ within these: see method = \"smooth\".", fixed = TRUE)
+  expect_match(said(p, rbinom(1000, 1, p)), "Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".", fixed = TRUE)
   q <- runif(1000)
   expect_no_match(said(q, rbinom(1000, 1, q)), "fill few")
   expect_no_match(said(p, rbinom(1000, 1, p), bins = 5), "fill few")
+})
+
+test_that("classes without cases are left out unless they are named, and the caption says so", {
+  set.seed(4)
+  y <- sample(c(1, 2, 3, 5), 200, TRUE)
+  p <- matrix(stats::rgamma(1000, 1), 200, dimnames = list(NULL, letters[1:5])) + 2 * diag(5)[y, ]
+  p <- p / rowSums(p)
+  truth <- factor(letters[y], letters[1:5])
+  shown <- function(plot) levels(droplevels(plot$data$class))
+  caption <- function(plot) gsub("\n", " ", plot$labels$caption)
+  plots <- list(plot_reliability(p, truth, type = "classwise"), autoplot(reliability_table(p, truth, type = "classwise")),
+    plot_reliability(list(x = p, y = p), truth, type = "classwise"))
+  for (plot in plots) {
+    expect_setequal(shown(plot), c("a", "b", "c", "e"))
+    expect_match(caption(plot), "4 of 5 classes, the others have no cases.", fixed = TRUE)
+  }
+  rare <- plot_reliability(p, truth, type = "classwise", classes = 1, rarest = TRUE)
+  expect_identical(shown(rare), names(which.min(table(truth)[-4])))
+  expect_match(caption(rare), "1 of 5 classes, those with the fewest cases (but some).", fixed = TRUE)
+  expect_identical(shown(plot_reliability(p, truth, type = "classwise", classes = c("a", "d"))), c("a", "d"))
+  expect_identical(most_classes(2, 7), 6L)
 })

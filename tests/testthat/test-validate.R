@@ -352,7 +352,7 @@ test_that("a class that never occurs is judged by its mean, and counted apart fr
   expect_warning(v <- calib_validate(p, y), "in 1 of 3 classes (the first is \"3\"): 0 events", fixed = TRUE)
   said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
   expect_match(said, "\"3\" (O:E)", fixed = TRUE)
-  expect_match(said, "of 2 that have events and non-events", fixed = TRUE)
+  expect_match(said, "of the 2 classes that have events and non-events", fixed = TRUE)
 })
 
 test_that("of many classes those without events are not drawn", {
@@ -384,4 +384,37 @@ test_that("a class without events is no finding by itself: exact limits of its r
   expect_equal(ends(all, "in_the_large"), -ends(few, "in_the_large")[c(1, 3, 2)])
   expect_equal(ends(one(p, weights = rep(c(1, 3), 100)), "oe_ratio")[3], (1 - .025^(1 / 160)) / mean(p[c(1, 2, 2, 2)]))
   expect_equal(ends(one(p, groups = rep(1:50, 4)), "oe_ratio")[3], stats::binom.test(0, 50)$conf.int[2] / mean(p))
+})
+
+test_that("a picture has slopes of one kind, and says where there are no events", {
+  set.seed(1)
+  x <- stats::rnorm(800)
+  y <- stats::rbinom(800, 1, stats::plogis(x))
+  x[1:3] <- c(-60, -50, -40)
+  y[1:3] <- c(0, 1, 0)
+  valid <- calib_validate(stats::plogis(x), y, by = rep(c("far", "near"), each = 400))
+  corners <- function(plot) {
+    layers <- lapply(plot$layers, function(layer) layer$data$label)
+    unlist(layers[lengths(layers) > 0])
+  }
+  expect_match(corners(autoplot(valid)), "\nlimited slope [0-9.]+\n")
+  near <- as.data.frame(valid)
+  slope <- near$estimate[near$by == "near" & near$measure == "slope"]
+  expect_match(corners(autoplot(valid))[2], sprintf("limited slope %.3f", slope), fixed = TRUE)
+  expect_match(corners(autoplot(valid[valid$by == "near", ])), "\nslope", fixed = TRUE)
+  p <- matrix(stats::rgamma(900, 1), 300)
+  p <- p / rowSums(p)
+  none <- suppressWarnings(calib_validate(p, factor(rep(1:2, 150), 1:3)))
+  plot <- autoplot(none)
+  expect_identical(corners(plot)[3], "no events")
+  ribbon <- Filter(function(layer) inherits(layer$geom, "GeomRibbon"), plot$layers)[[1]]$data
+  expect_identical(as.character(unique(ribbon$forecast)), c("1", "2"))
+  expect_match(attr(plot$labels$caption, "words"), "O:E: observed", fixed = TRUE)
+  alone <- autoplot(suppressWarnings(calib_validate(p, factor(rep(1:2, 150), 1:3), event = "3")))
+  expect_identical(corners(alone), "no events")
+  expect_no_match(attr(alone$labels$caption, "words"), "O:E|bent")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(print(plot))
+  expect_silent(print(alone))
 })

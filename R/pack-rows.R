@@ -84,12 +84,13 @@ coarse_step <- 0.04 # b below. By splits 21 to 23 of two sets of 100 classes, wh
 #' Numbers up to 0, and -Inf, as one byte: a (exp(b c) - 1) below 0 has the code c, b apart near 0 in units of a and coarser below, where
 #' probabilities are small. What is read is written again as it was, as long as the unit a stays.
 #' @noRd
-to_coarse <- function(x, unit) as.raw(ifelse(x == -Inf, 255, pmin(round(log1p(pmax(-x, 0) / unit) / coarse_step), 254)))
-
-from_coarse <- function(bytes, unit) {
-  code <- as.integer(bytes)
-  ifelse(code == 255L, -Inf, -unit * expm1(coarse_step * code))
+to_coarse <- function(x, unit) {
+  code <- pmin(round(log1p(pmax(-x, 0) / unit) / coarse_step), 254)
+  code[x == -Inf] <- 255
+  as.raw(code)
 }
+
+from_coarse <- function(bytes, unit) c(-unit * expm1(coarse_step * 0:254), -Inf)[as.integer(bytes) + 1L]
 
 #' The unit of coarse scores: by the slope of the map about 2 of a latent value, a power of two, which stays when the slope changes a little
 #'

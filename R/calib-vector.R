@@ -212,8 +212,7 @@ describe.calib_vector <- function(object) {
   describe_linear(object, "Vector scaling", paste0(if (two) paste0("slope ", format(mean(ends), digits = 3)) else {
     paste("slopes", say_span(ends))
   }, if (isTRUE(nzchar(verdict))) paste0(if (two) ": the scores were " else ": the scores of every class were ", verdict),
-  if (any(object$weights + error < 0)) {
-    against <- object$classes[object$weights + error < 0]
+  if (length(against <- object$classes[which(object$weights + error < 0)])) {
     paste0("; a higher score of ", paste0("\"", utils::head(against, 3), "\"", collapse = ", "), if (length(against) > 3) ", ...", " makes it less likely (slope below 0)")
   }))
 }

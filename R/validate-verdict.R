@@ -192,10 +192,11 @@ validations_verdict <- function(x) {
   paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
     if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(rest)) paste0("; not for ", if (length(rest) == 1) rest else "the others"), ". ",
     "By chance alone, about ", format(signif(expected, if (expected < 1) 1 else 2)), " of the ", count, " intervals would exclude it. ",
-    if (any(!is.na(p))) paste0(say_holm(what, paste0(" It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of the ", sum(!is.na(p)), " ", what,
-      if (anyNA(p)) " that have events and non-events", ".")), " "),
-    if (clear || all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
-      "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."
+    if (all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
+      say_holm(what, paste0(" It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of the ", sum(!is.na(p)), " ", what,
+        if (anyNA(p)) " that have events and non-events", ". ", if (clear) say_recalibrate("class" %in% names(table)) else {
+          "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."
+        }))
     })
 }
 

@@ -293,7 +293,7 @@ test_that("intervals that exclude without a small p (Holm) end in a conclusion",
   attr(valid, "p.value") <- rep(0.03, 6) # Holm: 0.18
   valid$conf.low[valid$measure == "slope" & valid$by == "a"] <- 1.01
   said <- gsub("\\s+", " ", paste(capture.output(print(valid)), collapse = " "))
-  expect_match(said, "for 0 of 6. What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
+  expect_match(said, "for 0 of the 6 groups. What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
 })
 
 test_that("which standard errors a study has, and thin curves, are said where they occur", {

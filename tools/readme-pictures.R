@@ -1,3 +1,4 @@
+# Afterwards, to keep the package small: pngquant --force --quality 80-100 --ext .png 256 FILES
 # Rscript tools/readme-pictures.R, from the top folder and with the package installed: draws the two
 # pictures of README.md into man/figures/, and writes what its example prints.
 

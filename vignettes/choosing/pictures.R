@@ -1,3 +1,4 @@
+# Afterwards, to keep the package small: pngquant --force --quality 80-100 --ext .png 256 FILES
 # Rscript choosing/pictures.R, in vignettes/, after choosing/studies.R: the pictures of choosing.Rmd, which shows this code and
 # the files choosing/*.png.
 

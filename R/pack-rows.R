@@ -78,6 +78,23 @@ bytes_wrong <- function(packed) {
     length(packed$words) != packed_length(packed$size, 1)
 }
 
+most_chunks <- 24L # in which an object keeps coarse scores: updates add to them, and only then compress all of them anew
+
+#' Compressed parts of the scores, in their order; objects that were never updated have one, without a list of its own
+#' @noRd
+score_chunks <- function(scores) if (is.list(scores) && is.null(names(scores))) scores else list(scores)
+
+unpack_chunks <- function(scores) do.call(c, lapply(score_chunks(scores), unpack_bytes))
+
+#' Coarse scores, compressed; of rows that an object had before (`packed`) as they are there
+#' @noRd
+pack_chunks <- function(z, unit, packed) {
+  old <- if (!is.null(packed) && packed$top == -unit) score_chunks(packed$scores)
+  if (length(old) && nrow(z) == packed$n) return(packed$scores)
+  if (length(old) == 0 || length(old) >= most_chunks) return(pack_bytes(to_coarse(t(z), unit)))
+  c(old, list(pack_bytes(to_coarse(t(z[-seq_len(packed$n), , drop = FALSE]), unit))))
+}
+
 coarse_step <- 0.04 # b below. By splits 21 to 23 of two sets of 100 classes, which bench/stream.R does not use: predictions move by .0004 to .0016, the log
 # loss by 2e-5; .08 moved the former by .004
 
@@ -113,18 +130,19 @@ pack_numbers <- function(x, bytes) if (bytes == 2) pack_codes(x, 2L) else to_sin
 
 unpack_numbers <- function(packed, bytes, n) if (bytes == 2) unpack_codes(packed, 2L, n) else from_single(packed)
 
-#' @param rows list: `z` [n x K], `labels`, `weights`, `counts`; @param unit of coarse scores, or NULL.
+#' @param rows list: `z` [n x K], `labels`, `weights`, `counts`; @param unit of coarse scores, or NULL; @param packed the same of the first rows, fewer than
+#'   these, or NULL.
 #' @return list: `n`; `top`, to which scores of two bytes relate, 0 where they have four, or minus the unit where they have one (compressed); `scores`;
 #'   `labels`; `given`; `bytes` of counts and of weights; `counts` of the rows that each stands for unless all are 1, `weights` unless they are these.
 #' @noRd
-pack_rows <- function(rows, given, unit = NULL) {
+pack_rows <- function(rows, given, unit = NULL, packed = NULL) {
   z <- rows$z
   classes <- ncol(z)
   size <- max(abs(z[is.finite(z)]), 0)
   top <- if (length(z) <= most_single || size == 0 || any(z > 0)) 0 else if (is.null(unit) || length(z) <= most_short) 2^ceiling(log2(size)) else -unit
   bytes <- c(number_bytes(rows$counts), number_bytes(rows$weights))
   labels <- rows$labels
-  scores <- if (top == 0) to_single(z) else if (top < 0) pack_bytes(to_coarse(t(z), unit)) else pack_codes(to_short(z, top), 2L)
+  scores <- if (top == 0) to_single(z) else if (top < 0) pack_chunks(z, unit, packed) else pack_codes(to_short(z, top), 2L)
   c(list(n = length(labels), top = top, scores = scores,
     labels = if (label_bytes(classes) == 1) pack_codes(labels, 1L) else labels, given = given, bytes = bytes),
     if (any(rows$counts != 1)) list(counts = pack_numbers(rows$counts, bytes[1])),
@@ -142,7 +160,7 @@ unpack_rows <- function(rows, classes, scores = TRUE) {
 }
 
 unpack_scores <- function(rows, classes) {
-  if (rows$top < 0) return(matrix(from_coarse(unpack_bytes(rows$scores), -rows$top), rows$n, byrow = TRUE))
+  if (rows$top < 0) return(matrix(from_coarse(unpack_chunks(rows$scores), -rows$top), rows$n, byrow = TRUE))
   matrix(if (rows$top == 0) from_single(rows$scores) else from_short(unpack_codes(rows$scores, 2L, rows$n * classes), rows$top), rows$n)
 }
 
@@ -156,7 +174,7 @@ rows_wrong <- function(rows, classes) {
   n <- rows$n
   numbers <- function(part, bytes) if (!is.null(rows[[part]])) stats::setNames(list(field("integer", packed_length(n, bytes))), part)
   coarse <- rows$top < 0 # every byte is a score
-  if (coarse && (bytes_wrong(rows$scores) || length(unpack_bytes(rows$scores)) != as.double(n) * classes)) return("has rows with scores that are none")
+  if (coarse && (any(vapply(score_chunks(rows$scores), bytes_wrong, NA)) || length(unpack_chunks(rows$scores)) != as.double(n) * classes)) return("has rows with scores that are none")
   scores <- if (!coarse) list(scores = field("integer", packed_length(n * classes, if (rows$top == 0) 4 else 2)))
   wrong <- check_parts(if (coarse) rows[names(rows) != "scores"] else rows, c(list(n = field("integer"), top = field("number")), scores, list(
     labels = field("integer", packed_length(n, label_bytes(classes))), given = field("flag"), bytes = field("integer", 2L)),

@@ -79,8 +79,12 @@ gp_keep_rows <- function(data, fit, spec, given) {
   rows <- list(z = stored_scores(data, fit$center), labels = as.integer(data$labels),
     weights = if (is.null(data$weights)) rep(1, nrow(data$scores)) else data$weights, counts = row_counts(data))
   most <- buffer_rows(spec$control$buffer, length(data$classes), fit$tried)
-  if (length(rows$labels) > most) rows <- merge_rows(rows, data, fit, most)
-  pack_rows(rows, given, if (length(data$classes) > summary_classes) coarse_unit(rows$z, fit$hyper[["slope"]]))
+  packed <- if (identical(data$kept$total, length(rows$labels))) data$kept$rows
+  if (length(rows$labels) > most) {
+    rows <- merge_rows(rows, data, fit, most)
+    packed <- NULL
+  }
+  pack_rows(rows, given, if (length(data$classes) > summary_classes) coarse_unit(rows$z, fit$hyper[["slope"]]), packed)
 }
 
 #' Rows merged to at most so many
@@ -169,5 +173,6 @@ add_kept <- function(rows, data, forget) {
   data$labels <- c(kept$labels[stay], as.integer(data$labels))
   data$weights <- if (all(old == 1) && all(new == 1)) NULL else c(old[stay], new)
   data$scan <- scan_rows(data$scores, data$threads)
+  if (all(stay)) data$kept <- list(rows = rows, total = length(data$labels)) # the first rows are already packed
   data
 }

@@ -597,3 +597,40 @@ test_that("months of rain, whose zeros have a floor, stay with the fit of all ro
   loss <- function(fit) log_loss(suppressWarnings(predict(fit, rain$prob)), rain$rain)
   expect_lt(loss(fit), loss(whole) + 0.002)
 })
+
+test_that("an update adds a chunk to coarse scores, which read as if all had been packed at once", {
+  set.seed(3)
+  z <- -matrix(rexp(400), 40)
+  first <- list(n = 30L, top = -2, scores = pack_chunks(z[1:30, ], 2, NULL))
+  expect_named(first$scores, c("size", "mask", "words"))
+  both <- pack_chunks(z, 2, first)
+  expect_length(both, 2)
+  expect_identical(both[[1]], first$scores)
+  expect_identical(unpack_chunks(both), to_coarse(t(z), 2))
+  expect_identical(pack_chunks(z[1:30, ], 2, first), first$scores) # no row more
+  expect_named(pack_chunks(z, 4, first), c("size", "mask", "words")) # another unit: all anew
+  for (n in 31:40) first <- list(n = n, top = -2, scores = pack_chunks(z[seq_len(n), ], 2, first))
+  expect_length(first$scores, 11)
+  expect_identical(unpack_chunks(first$scores), to_coarse(t(z), 2))
+  for (i in 1:14) first <- list(n = 40L, top = -2, scores = c(first$scores, first$scores[11]))
+  expect_named(pack_chunks(rbind(z, z[1, ]), 2, first), c("size", "mask", "words")) # as many as there may be
+})
+
+test_that("an updated object with many classes is that of all its rows, and a damaged chunk is refused", {
+  set.seed(4)
+  k <- 60
+  scores <- matrix(rnorm(1000 * k, sd = 2), 1000)
+  labels <- factor(apply(scores + rnorm(1000 * k), 1, which.max), seq_len(k))
+  fit <- suppressWarnings(calib_gp(scores[1:900, ], labels[1:900], integrate = FALSE))
+  more <- suppressWarnings(update(fit, scores[901:1000, ], labels[901:1000]))
+  rows <- more$stream$rows
+  expect_length(rows$scores, 2)
+  once <- stored_scores(list(scores = scores, input = "logits"), TRUE)
+  expect_identical(unpack_chunks(rows$scores), to_coarse(t(once), -rows$top))
+  expect_identical(rows$n, 1000L)
+  expect_null(rows_wrong(rows, k))
+  rows$scores <- rows$scores[1]
+  expect_match(rows_wrong(rows, k), "scores that are none")
+  more$stream$rows$scores[[2]]$words <- rev(more$stream$rows$scores[[2]]$words)
+  expect_error(update(more, scores[1:10, ], labels[1:10]), class = "gpcalib_error")
+})

@@ -102,7 +102,7 @@ plot.calib_study <- function(x, ...) {
 
 study_key <- function(rows) paste(rows$data, rows$metric, rows$method, sep = "\r")
 
-far_times <- 4 # a method farther from all others than so many times their range has an arrow in place of its points
+far_times <- 2 # a method farther from all others than so many times their range has an arrow in place of its points
 
 #' The method of each panel, if there is one, that lies so far above all others that these would be drawn upon one another
 #' @return data frame: data, metric, method, mean, and `from`, `to` where the arrow is drawn.

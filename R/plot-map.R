@@ -162,16 +162,16 @@ say_bands <- function(fits, names, rows, level) {
   })
 }
 
-flare <- 1.5 # times as wide at an end as a tenth of the axis from it
+flare <- 1.5 # times the median width, of the probabilities and of their log-odds
 
-#' Bands that widen towards an end look like errors: why they do, or NULL
+#' A band that is much wider in one place looks like an error: why it is, or NULL. The log-odds tell whether more than a probability nearer to 1/2 is behind it.
 #' @noRd
 say_flare <- function(rows) {
   rows <- rows[!is.na(rows$conf.low), ]
   wide <- vapply(split(rows, list(rows$fit, rows$class), drop = TRUE), function(band) {
-    width <- stats::approxfun(band$p, band$conf.high - band$conf.low, rule = 2, ties = mean)
-    ends <- range(band$p)
-    diff(ends) > 0.3 && any(width(ends) > flare * width(ends + c(0.1, -0.1)))
+    odds <- function(p) stats::qlogis(pmin(pmax(p, 1e-6), 1 - 1e-6))
+    width <- cbind(band$conf.high - band$conf.low, odds(band$conf.high) - odds(band$conf.low))
+    any(width[, 1] > flare * stats::median(width[, 1]) & width[, 2] > flare * stats::median(width[, 2]))
   }, NA)
   if (any(wide)) " Bands widen where there are few calibration rows."
 }

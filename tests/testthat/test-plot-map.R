@@ -124,13 +124,17 @@ test_that("smoothing a band moves no limit by more than the error of the draws",
   expect_gt(max(abs(even$conf.low - rows$conf.low)), 0)
 })
 
-test_that("the caption says why a band widens at its ends, if it does", {
+test_that("the caption says why a band widens, if it does", {
   rows <- data.frame(fit = factor("a"), class = factor("1"), p = seq(0, 1, 0.01))
   rows$conf.low <- 0.4
   rows$conf.high <- 0.5
   expect_null(say_flare(rows))
-  rows$conf.high[101] <- 0.6
+  rows$conf.high[91] <- 0.6
   expect_match(say_flare(rows), "Bands widen where there are few calibration rows.", fixed = TRUE)
+  # as wide in log-odds everywhere: wider where the probability is nearer to 1/2
+  rows$conf.low <- plogis(seq(-6, 0, length.out = 101) - 0.2)
+  rows$conf.high <- plogis(seq(-6, 0, length.out = 101) + 0.2)
+  expect_null(say_flare(rows))
   rows$conf.high[] <- rows$conf.low[] <- NA
   expect_null(say_flare(rows))
 })

@@ -278,3 +278,14 @@ test_that("one method far off has an arrow, and the others the axis", {
   study$value[study$method == "none"] <- 0.9 # 0.44 above, more than twice 0.13
   expect_equal(as.character(arrows(study)[[1]]$data$method), "none")
 })
+
+test_that("only panels with words at the right edge have room for them", {
+  study <- hand_study()
+  study <- study[study$data == "one" & study$method != "broken", ]
+  ends <- function(study) lapply(ggplot2::ggplot_build(autoplot(study))$layout$panel_params, function(panel) panel$x.range)
+  plain <- ends(study)
+  study$value[study$metric == "loss" & study$method == "near"] <- Inf
+  marked <- ends(study)
+  expect_gt(marked[[1]][2], plain[[1]][2] + 0.2 * diff(plain[[1]]))
+  expect_equal(marked[[2]], plain[[2]])
+})

@@ -82,8 +82,8 @@
 #' `table(labels, predict(fit, scores, type = "class"))`.)
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
 #' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`, and `shape[k, d]`, the
-#' shape where the temperature-scaled log-odds are d or -d); `power[k]`. With two classes `offset[k]` is the shift where the
-#' temperature-scaled log-odds are 2 or -2, and the shape is 0 there; at other log-odds the shift is the offset plus the shape. So the offset alone does not say whether a class becomes more
+#' shape where the temperature-scaled log-odds are d or -d, for d = 0, 1, 3, 4, 5; at 2 it is always 0); `power[k]`. With two classes `offset[k]` is the shift where the
+#' temperature-scaled log-odds are 2 or -2; at other log-odds the shift is the offset plus the shape. So the offset alone does not say whether a class becomes more
 #' likely: `plot_map()` and `calib_map()` do. `sd_offset`, `sd_matrix` and so on are the
 #' prior standard deviations (square roots of the variances in `hyper`). `sd_matrix` and `sd_skew` are those of a matrix that multiplies scores divided by their root mean square; `matrix[k, j]` multiplies the scores
 #' themselves. Effects are centred over the classes, so two classes have the same offset with opposite signs, and the log-odds change by the difference, twice the offset.

@@ -218,6 +218,19 @@ effect_words <- function(blocks, k, one = FALSE) {
     softmax = if (k == 2) "shape" else "softmax matrix", power = "powers", skew = "skew part of the matrix")[blocks])
 }
 
+#' What the blocks are, after their names in summary()
+#' @noRd
+effect_meanings <- function(blocks, k, split) {
+  unname(c(offset = "a constant added for each class, the same in all rows",
+    matrix = if (k == 2) "low and high probabilities are bent differently" else if (split) {
+      "how the score of one class acts on another, alike in both directions"
+    } else {
+      "how the score of one class acts on another"
+    },
+    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2" else "how the probability of one class acts on another",
+    power = "how the log of a class's own probability acts on it", skew = "how the two directions between two classes differ")[blocks])
+}
+
 #' The line of print() on which effects were chosen, and how much they improve the fit
 #' @noRd
 describe_effects <- function(object) {
@@ -231,7 +244,7 @@ describe_effects <- function(object) {
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
   parts <- effect_words(setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew"), k)
   paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")", "; change in log evidence ", say_worth(worth),
-    if (auto && worth < 3) " (\"auto\" drops them only below -1)")
+    if (auto && worth < 3) " (\"auto\" drops them only below -1)", "; for what they are see ?calib_gp")
 }
 
 #' A change in log evidence, with its sign
@@ -250,7 +263,7 @@ print_effects <- function(effects, classes, known) {
   for (part in names(effects$parts)) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
     cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
-      say(effects$sd[[part]]), "\n", sep = "")
+      say(effects$sd[[part]]), " (", effect_meanings(part, length(classes), split), ")\n", sep = "")
   }
   shifted <- effects$shifted
   if (!is.null(shifted)) {

@@ -10,7 +10,8 @@
 #' few. It says nothing about the uncertainty of the classifier itself.
 #'
 #' With more than two classes each row gets a panel with its most likely classes; with two, the rows
-#' stand one above the other with the probability of the second class.
+#' stand one above the other with the probability of the second class. Hollow circles are the raw probabilities; with two classes
+#' and rows without names these stand in brackets instead.
 #'
 #' @param object A fit of [calib_gp()], [calib_temperature()], [calib_platt()] or [calib_beta()].
 #' @param newdata Scores of the rows to draw, as in [predict.calib_gp()]. Row names become titles.
@@ -23,7 +24,7 @@
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` has the columns
-#'   `row`, `class`, `estimate`, `conf.low`, `conf.high` and `true` (`NA` without labels).
+#'   `row`, `class`, `estimate`, `conf.low`, `conf.high`, `true` (`NA` without labels) and `raw`, the raw probability.
 #' @family pictures
 #' @examples
 #' cal <- letters_nn$cal
@@ -53,9 +54,9 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
   } else {
     predict(object, newdata, type = "interval", level = level)
   }
-  raw <- if (pair && is.null(dimnames(values)[[1]])) raw_probs(object, newdata, "newdata")[, 2]
-  table <- interval_table(values, truth, object$classes, if (!pair) classes, raw)
-  draw_interval(table, pair, object$classes, given, classes, level, base_size, !is.null(raw),
+  brackets <- pair && is.null(dimnames(values)[[1]])
+  table <- interval_table(values, truth, object$classes, if (!pair) classes, raw_probs(object, newdata, "newdata"), brackets)
+  draw_interval(table, pair, object$classes, given, classes, level, base_size, brackets,
     if (inherits(object, "calib_gp")) "posterior" else "confidence", !is.null(object[["averaged"]]))
 }
 
@@ -78,11 +79,11 @@ check_truth <- function(labels, n, classes) {
 
 #' One line per row and class drawn
 #' @param most how many classes of a row; NULL for the second of two.
-#' @param raw raw probabilities, for rows without a name.
+#' @param raw raw probabilities; @param brackets whether they stand behind the numbers of the rows.
 #' @noRd
-interval_table <- function(values, truth, classes, most, raw = NULL) {
+interval_table <- function(values, truth, classes, most, raw, brackets) {
   names <- dimnames(values)[[1]]
-  if (is.null(names)) names <- paste0("Row ", seq_len(dim(values)[1]), if (!is.null(raw)) paste0(" (", say_each(signif(raw, 2)), ")"))
+  if (is.null(names)) names <- paste0("Row ", seq_len(dim(values)[1]), if (brackets) paste0(" (", say_each(signif(raw[, 2], 2)), ")"))
   names <- make.unique(names)
   parts <- lapply(seq_along(names), function(i) {
     one <- matrix(values[i, , ], ncol = 3)
@@ -90,7 +91,7 @@ interval_table <- function(values, truth, classes, most, raw = NULL) {
     data.frame(
       row = factor(names[i], levels = names), class = factor(classes[kept], levels = classes),
       estimate = one[kept, 1], conf.low = one[kept, 2], conf.high = one[kept, 3],
-      true = kept == truth[i]
+      true = kept == truth[i], raw = raw[i, kept]
     )
   })
   do.call(rbind, parts)
@@ -98,9 +99,10 @@ interval_table <- function(values, truth, classes, most, raw = NULL) {
 
 #' The part of the axis that is shown: from 0, or to 1, where all intervals lie in one half
 #' @noRd
-interval_axis <- function(table) {
-  low <- min(table$conf.low, table$estimate, na.rm = TRUE)
-  high <- max(table$conf.high, table$estimate, na.rm = TRUE)
+interval_axis <- function(table, brackets) {
+  raw <- if (!brackets) table$raw
+  low <- min(table$conf.low, table$estimate, raw, na.rm = TRUE)
+  high <- max(table$conf.high, table$estimate, raw, na.rm = TRUE)
   if (high < 0.5) c(0, max(pretty(c(0, high), 4))) else if (low > 0.5) c(min(pretty(c(low, 1), 4)), 1) else c(0, 1)
 }
 
@@ -114,9 +116,10 @@ say_at_end <- function(table) {
   }
 }
 
+dot_width <- 0.02 # of the axis, about
 label_lines <- 28 # lines of the names of classes that a picture four inches high has room for
 
-draw_interval <- function(table, pair, classes, given, most, level, base_size, raw, kind, averaged) {
+draw_interval <- function(table, pair, classes, given, most, level, base_size, brackets, kind, averaged) {
   pen <- base_size / 10
   panels <- nlevels(table$row)
   columns <- if (pair) 1 else ggplot2::wrap_dims(panels)[2]
@@ -147,11 +150,12 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, r
       paste0(if (shown) " Triangles: rows of \"" else " None of these rows is of \"", shorten(classes[2], 20), "\".")
     } else if (shown) " Triangles: the true class." else " The true classes are not among those drawn."
   }
-  ends <- if (pair) interval_axis(table) else c(0, 1)
+  ends <- if (pair) interval_axis(table, brackets) else c(0, 1)
   ggplot(table, aes(.data$estimate, .data$place)) +
     geom_linerange(aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = "grey45",
       linewidth = 0.7 * pen) +
     geom_point(aes(colour = .data$mark, shape = .data$mark), size = 1.9 * pen, show.legend = FALSE) +
+    (if (!brackets) geom_point(aes(.data$raw), shape = 1, size = 2.6 * pen, stroke = 0.5 * pen, colour = "grey30")) +
     ggplot2::scale_colour_manual(values = c("true class" = ink[2], other = "black")) +
     ggplot2::scale_shape_manual(values = c("true class" = 17, other = 16)) +
     ggplot2::scale_y_discrete(labels = names, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
@@ -161,7 +165,8 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, r
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
       caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " ", kind, " intervals of the probability.", if (raw) " In brackets: raw probabilities.", if (averaged) say_at_end(table), truth,
+        " ", kind, " intervals of the probability.", if (brackets) " In brackets: raw probabilities." else " Hollow circles: raw probabilities.", if (averaged) say_at_end(table), truth,
+        if (any(table$conf.high - table$conf.low < dot_width * diff(ends), na.rm = TRUE)) " Lines shorter than a point are hidden by it.",
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +

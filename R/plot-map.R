@@ -14,7 +14,7 @@
 #' @param level Level of the bands. That of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side, by at most 0.01; use
 #'   [set.seed()] to make it reproducible. It is averaged over the hyperparameters, while the curve is that of their best values, and can
 #'   therefore run along an edge of the band.
-#' @param classes With more than two classes: how many to draw, or their names.
+#' @param classes With more than two classes: how many to draw, those with the most calibration rows, or their names.
 #' @param points At how many evenly spaced probabilities to evaluate the maps.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... For `autoplot()` and `plot()`: the arguments above. For `plot_map()` must be empty.
@@ -29,7 +29,7 @@
 #'   Temperature = calib_temperature(cal$prob, cal$rain)
 #' ), scores = cal$prob)
 #' @export
-plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 401, base_size = 9) {
+plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 8, points = 401, base_size = 9) {
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give a calibrator, or a named list of them.")
   fits <- as_named_list(x, function(x) inherits(x, "calibrator"), "x", "a calibrator")
@@ -43,7 +43,7 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 
     stop_input(paste0("x[[", differ[1], "]]"), "has other classes than the first calibrator",
       "Draw calibrators of the same classes together.")
   }
-  shown <- if (length(first) > 2) map_classes(first, classes)
+  shown <- if (length(first) > 2) map_classes(fits[[1]], classes)
   names <- if (is.null(names(fits))) describe(fits[[1]])$title else names(fits)
   at <- seq(0, 1, length.out = points)
   rows <- do.call(rbind, unname(Map(function(fit, name) {
@@ -58,7 +58,7 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 6, points = 
     rows <- rows[rows$class %in% shown, ]
     rows$class <- factor(as.character(rows$class), levels = shown)
   }
-  draw_map(rows, shown, length(first), paste0(say_bands(fits, names, rows, level), say_event_range(fits)), base_size,
+  draw_map(rows, shown, length(first), paste0(say_bands(fits, names, rows, level), say_flare(rows), say_event_range(fits)), base_size,
     if (!is.null(scores)) map_rug(fits[[1]], scores, if (is.null(shown)) first[2] else shown))
 }
 
@@ -82,9 +82,17 @@ map_rug <- function(fit, scores, classes) {
   }))
 }
 
-map_classes <- function(all, classes) {
+#' Names of the classes to draw, in their own order; of a number of them those with the most calibration rows
+#' @noRd
+map_classes <- function(fit, classes) {
+  all <- fit$classes
   if (is.numeric(classes) && length(classes) == 1) {
-    return(utils::head(all, check_count(classes, "classes")))
+    count <- check_count(classes, "classes")
+    shares <- if (is.null(fit$prior)) rep(0, length(all)) else fit$prior
+    by_size <- order(-shares)
+    tie <- count < length(all) && shares[by_size[count]] == shares[by_size[count + 1]]
+    how <- if (is.null(fit$prior)) ", the first" else paste0(", those with the most calibration rows", if (tie) " (the first of equals)")
+    return(structure(all[sort(utils::head(by_size, count))], how = how))
   }
   classes <- as.character(classes)
   if (!length(classes) || !all(classes %in% all) || anyDuplicated(classes)) {
@@ -154,6 +162,20 @@ say_bands <- function(fits, names, rows, level) {
   })
 }
 
+flare <- 1.5 # times the median width, of the probabilities and of their log-odds
+
+#' A band that is much wider in one place looks like an error: why it is, or NULL. The log-odds tell whether more than a probability nearer to 1/2 is behind it.
+#' @noRd
+say_flare <- function(rows) {
+  rows <- rows[!is.na(rows$conf.low), ]
+  wide <- vapply(split(rows, list(rows$fit, rows$class), drop = TRUE), function(band) {
+    odds <- function(p) stats::qlogis(pmin(pmax(p, 1e-6), 1 - 1e-6))
+    width <- cbind(band$conf.high - band$conf.low, odds(band$conf.high) - odds(band$conf.low))
+    any(width[, 1] > flare * stats::median(width[, 1]) & width[, 2] > flare * stats::median(width[, 2]))
+  }, NA)
+  if (any(wide)) " Bands widen where there are few calibration rows."
+}
+
 band_window <- 0.03 # of the axis, to either side
 band_moved <- 0.01 # by which smoothing may move a limit: about the error of the draws
 
@@ -180,11 +202,11 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
   pen <- base_size / 10
   banded <- smooth_bands(rows[!is.na(rows$conf.low), ])
   fits <- levels(rows$fit)
-  columns <- if (is.null(shown)) 1 else ggplot2::wrap_dims(length(shown))[2]
+  columns <- if (is.null(shown)) 1 else if (length(shown) %in% 7:8) 4 else ggplot2::wrap_dims(length(shown))[2] # pictures are wider than high
   event <- if (is.null(shown)) shorten(rows$class[1], 20)
   of <- if (is.null(shown)) paste0(" of \"", event, "\"") else " of the class"
   left_out <- if (!is.null(shown) && length(shown) < k) {
-    paste0("The first ", length(shown), " of ", k, " classes. ")
+    paste0(length(shown), " of ", k, " classes", attr(shown, "how"), ". ")
   }
   # Dashes lose the upright parts of steps, and gaps look like jumps: steps are solid and, beside others, carry marks.
   steps <- vapply(split(rows, rows$fit), function(map) mean(diff(map$calibrated) == 0) > 0.5, NA)
@@ -218,7 +240,7 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
     scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
-    (if (!is.null(shown)) facet_wrap(vars(.data$class), labeller = short_labels(columns))) +
+    (if (!is.null(shown)) facet_wrap(vars(.data$class), ncol = columns, labeller = short_labels(columns))) +
     labs(
       title = if (length(fits) == 1) paste0("Calibration map", if (base_size >= 8) paste0(", ", fits)),
       x = paste0("Raw probability", of), y = "Calibrated probability",

@@ -114,7 +114,7 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
     do.call(reliability_table, c(list(forecasts[[i]]), own, dots, kept))
   })
   names(tables) <- names(forecasts)
-  draw_reliability(flatten_tables(tables), histogram, classes, rarest, base_size)
+  draw_reliability(flatten_tables(tables), histogram, classes, rarest, base_size, own = TRUE)
 }
 
 #' Tables made with `by` as one table for each of its values
@@ -138,9 +138,11 @@ most_classes <- function(forecasts, k) {
   if (forecasts == 1) 6L else if (forecasts * k <= most_class_panels) min(max(2L, as.integer(k)), 6L) else 3L # more panels side by side would be too narrow
 }
 
-draw_reliability <- function(tables, histogram, classes, rarest, base_size) {
+#' @param own whether plot_reliability() made the tables; others may have been cut by the user.
+#' @noRd
+draw_reliability <- function(tables, histogram, classes, rarest, base_size, own = FALSE) {
   base_size <- check_number(base_size, "base_size", 1, 100)
-  plan <- diagram_plan(tables, histogram, classes, check_flag(rarest, "rarest"))
+  plan <- diagram_plan(tables, histogram, classes, check_flag(rarest, "rarest"), own)
   tables <- plan$tables
   rows <- join_tables(lapply(tables, function(table) as.data.frame(table)[table$n > 0, ]))
   if (plan$method == "bins") rows <- widen_bins(rows)
@@ -208,7 +210,7 @@ panel_names <- c("Observed frequency", "Rows")
 
 #' What goes where: which classes, how many panels, whether there is a lower one
 #' @noRd
-diagram_plan <- function(tables, histogram, classes, rarest) {
+diagram_plan <- function(tables, histogram, classes, rarest, own) {
   type <- attr(tables[[1]], "type")
   method <- attr(tables[[1]], "method")
   if (is.null(type) || is.null(method)) {
@@ -222,7 +224,7 @@ diagram_plan <- function(tables, histogram, classes, rarest) {
     left_out <- attr(tables[[1]], "K") - length(shown)
     sizes <- class_sizes(tables[[1]], type)
     # Tables of plot_reliability() hold no more than the classes to draw: fewer than asked for, if others have no cases.
-    empty <- any(sizes == 0 & !names(sizes) %in% shown) || is.numeric(classes) && length(shown) < min(classes, attr(tables[[1]], "K"))
+    empty <- any(sizes == 0 & !names(sizes) %in% shown) || own && is.numeric(classes) && length(shown) < min(classes, attr(tables[[1]], "K"))
     tables <- lapply(tables, function(table) {
       table <- table[table$class %in% shown, ]
       table$class <- factor(as.character(table$class), levels = shown)
@@ -250,7 +252,7 @@ diagram_plan <- function(tables, histogram, classes, rarest) {
     # Squares side by side are limited by the picture's width, which leaves height to the panels below.
     below = if (columns > 2) 0.5 else below_height, across = across, histogram = histogram, panels = panels, columns = columns, left_out = left_out,
     halves = type == "confidence" && attr(tables[[1]], "K") == 2, sizes = if (by_class) class_sizes(tables[[1]], type),
-    chosen = if (by_class && !is.character(classes)) say_chosen(length(shown) == sum(sizes > 0) && empty, rarest, type, anyDuplicated(sizes[shown]) > 0), low = lowest_drawn(tables, type))
+    chosen = if (by_class && !is.character(classes) && (own || length(shown) < length(sizes) || length(sizes) == attr(tables[[1]], "K"))) say_chosen(length(shown) == sum(sizes > 0) && empty, rarest, type, anyDuplicated(sizes[shown]) > 0), low = lowest_drawn(tables, type))
 }
 
 #' By what the classes that are drawn were chosen
@@ -259,7 +261,7 @@ diagram_plan <- function(tables, histogram, classes, rarest) {
 say_chosen <- function(others, rarest, type, equals) {
   what <- if (type == "top_label") "rows" else "cases"
   if (others) return(paste("the others have no", what))
-  paste0("those with the ", if (rarest) "fewest " else "most ", what, if (rarest) " (but some)", if (equals) " (the first of equals)")
+  paste0("those with the ", if (rarest) "fewest " else "most ", what, if (rarest) " (of those that have any)", if (equals) " (the first of equals)")
 }
 
 #' Where the axes begin: the confidence in one of two classes is at least 1/2, and half of the panel

@@ -60,14 +60,13 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     geom_point(colour = "#0072B2", alpha = 0.5, size = 1.3 * pen) +
     geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
     far_arrows(far, pen, base_size) +
-    # Words at the right edge need room, of which narrow panels have less. Panels without a value have no axis.
-    scale_x_continuous(breaks = study_breaks,
-      labels = say_decimal, guide = ggplot2::guide_axis(check.overlap = TRUE), expand = ggplot2::expansion(mult = c(0.05,
-        if (any(nzchar(study_marks(means_all)))) min(0.7, 0.15 * study_panel_columns(means_all)) else 0.05))) +
+    # Panels without a value have no axis.
+    scale_x_continuous(breaks = study_breaks, labels = say_decimal, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     # Methods without a single value keep their place.
     ggplot2::scale_y_discrete(limits = rev(methods), labels = function(x) shorten(x, longest),
       guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     mark_labels(means_all, reference, base_size) +
+    mark_room(means_all, means, points, reference) +
     lost_panels(means_all, points, reference, methods, base_size) +
     study_labels(means_all, object, reference, c(failed = failed, infinite = infinite, unmatched = unmatched, far = nrow(far)),
       base_size) +
@@ -102,7 +101,7 @@ plot.calib_study <- function(x, ...) {
 
 study_key <- function(rows) paste(rows$data, rows$metric, rows$method, sep = "\r")
 
-far_times <- 4 # a method farther from all others than so many times their range has an arrow in place of its points
+far_times <- 2 # a method farther from all others than so many times their range has an arrow in place of its points
 
 #' The method of each panel, if there is one, that lies so far above all others that these would be drawn upon one another
 #' @return data frame: data, metric, method, mean, and `from`, `to` where the arrow is drawn.
@@ -176,6 +175,19 @@ mark_labels <- function(means, reference, base_size) {
   }
   ggplot2::geom_label(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1, fill = "white", label.size = 0,
     label.padding = unit(0.08, "lines"), size = text_size(base_size, 0.66), colour = "grey20")
+}
+
+#' Nothing, to the right of what is drawn: these words need room, of which narrow panels have less
+#' @noRd
+mark_room <- function(all, means, points, reference) {
+  marked <- all[nzchar(study_marks(all)) & !all$method %in% reference, ]
+  key <- function(rows) paste(rows$data, rows$metric, sep = "\r")
+  drawn <- split(c(points$value, means$mean - means$std.error, means$mean + means$std.error), c(key(points), key(means), key(means)))
+  marked <- marked[key(marked) %in% names(drawn), ]
+  if (!nrow(marked)) return(NULL)
+  share <- min(0.65, 0.15 * study_panel_columns(all) - 0.05)
+  marked$room <- vapply(drawn[key(marked)], function(x) max(x) + share * diff(range(x)), 0)
+  ggplot2::geom_blank(aes(.data$room, .data$method), data = marked)
 }
 
 #' A panel in which no difference can be drawn says why

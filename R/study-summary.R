@@ -30,7 +30,8 @@
 #' The method with the best mean is marked by a star, and so are those whose paired difference to it is at most two
 #' standard errors of this difference: on these splits they cannot be told from the best. A method whose results vary much from
 #' split to split, as the calibration error often does, can therefore have a star although its mean is worse than that of a method
-#' without one. Methods that failed in a split are not marked, because their means are over other splits.
+#' without one. Methods that failed in a split are not marked, because their means are over other splits. Where the corrected standard
+#' errors of a metric are so large that every method would have a star, no stars are printed for it; the column `best` is `TRUE` for all.
 #'
 #' @param object,x A study, or for `print()` its summary.
 #' @param reference The method to compare with; `NULL`: `"none"` if it is there, otherwise the
@@ -71,6 +72,7 @@ summary.calib_study <- function(object, reference = NULL,
   })
   out <- do.call(rbind, unname(rows))
   structure(out, reference = reference, std_error = std_error, higher = higher, target = target,
+    corrected = Filter(function(metric) std_error == "corrected" || std_error == "rows" && !errors_of_rows(object, metric), levels(table$metric)),
     problems = count_problems(object), sizes = unique(table[c("n_cal", "n_test")]), splits = range(table(unique(table[c("data", "split")])$data)),
     class = c("summary.calib_study", "data.frame"))
 }
@@ -196,6 +198,8 @@ common_warnings <- function(seen) {
 #' @export
 print.calib_study <- function(x, digits = 4, ...) {
   table <- summary(x)
+  plain <- starless(table)
+  table$best[table$metric %in% plain] <- FALSE
   say_study(table)
   if (nlevels(table$data) == 1) {
     print_one_set(table, digits)
@@ -205,7 +209,7 @@ print.calib_study <- function(x, digits = 4, ...) {
   metrics <- levels(table$metric)
   cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best (",
     say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), ")",
-    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1]), ". ", say_errors(x, metrics), say_noisy(table)), 100, exdent = 2), sep = "\n")
+    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1]), ". ", say_errors(x, metrics, plain), say_starless(plain), say_noisy(table)), 100, exdent = 2), sep = "\n")
   if (any(table$infinite > 0)) {
     one <- table[which(table$infinite > 0)[1], ]
     cat(say_infinite(one), ": infinite in ", one$infinite, " of ", say_count(one$splits, "split"),
@@ -245,21 +249,42 @@ say_noisy <- function(table) {
   NULL
 }
 
+#' Do the standard errors of a metric come from the rows, in all data sets?
+#' @noRd
+errors_of_rows <- function(study, metric) {
+  kept <- attr(study, "rows")[levels(droplevels(study$data))]
+  length(kept) > 0 && !any(vapply(kept, function(set) is.null(set[[metric]]), NA))
+}
+
+#' Metrics for which every method has a star, by corrected standard errors: these stars are not printed
+#' @noRd
+starless <- function(table) {
+  Filter(function(metric) {
+    rows <- table[table$metric == metric & table$failed == 0, ]
+    nlevels(droplevels(rows$method)) > 1 && all(rows$best)
+  }, attr(table, "corrected"))
+}
+
+say_starless <- function(metrics) {
+  if (length(metrics)) {
+    paste0(" No stars for ", say_and(metrics), ": the corrected standard errors, which depend on the spread over splits, are so large that every method would have one.")
+  }
+}
+
+say_and <- function(x) if (length(x) > 1) paste(paste(x[-length(x)], collapse = ", "), "and", x[length(x)]) else x
+
 #' Which standard errors the marks of a study rest on
 #' @noRd
-say_errors <- function(study, metrics) {
-  kept <- attr(study, "rows")[levels(droplevels(study$data))]
-  from_rows <- function(metric) length(kept) && !any(vapply(kept, function(set) is.null(set[[metric]]), NA))
-  other <- metrics[!vapply(metrics, from_rows, NA)]
+say_errors <- function(study, metrics, plain) {
+  other <- metrics[!vapply(metrics, errors_of_rows, NA, study = study)]
   if (!length(other)) return("Standard errors include the sampling of test rows.")
-  wide <- if (mean(study$n_test) > 2 * mean(study$n_cal)) {
+  wide <- if (!all(other %in% plain) && mean(study$n_test) > 2 * mean(study$n_cal)) {
     "; with so many test rows these are too large, and such a star means little"
   }
   if (length(other) == length(metrics)) {
     return(paste0("Standard errors include the sampling of test rows (by the correction of Nadeau and Bengio", wide, ")."))
   }
-  named <- if (length(other) > 1) paste(paste(other[-length(other)], collapse = ", "), "and", other[length(other)]) else other
-  paste0("Standard errors include the sampling of test rows (for ", named, " by the correction of Nadeau and Bengio", wide, ").")
+  paste0("Standard errors include the sampling of test rows (for ", say_and(other), " by the correction of Nadeau and Bengio", wide, ").")
 }
 
 #' @rdname summary.calib_study
@@ -269,13 +294,16 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
   kind <- switch(attr(x, "std_error"), corrected = "corrected for overlapping splits",
     splits = "over splits of these rows", "including the sampling of test rows")
   cat("difference: method minus \"", attr(x, "reference"), "\"; s.e.: standard error ", kind, "\n", sep = "")
+  plain <- starless(x)
+  star <- x$best & !x$metric %in% plain
   if (any(x$best)) {
-    cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best.", say_noisy(x)), 100, exdent = 2), sep = "\n")
+    cat(strwrap(paste0(if (any(star)) "* best, or less than two standard errors of the paired difference from the best.", say_starless(plain), say_noisy(x)), 100,
+      exdent = 2), sep = "\n")
   }
   number <- function(v) ifelse(is.na(v) & !is.nan(v) | is.nan(v) & !is.na(x$mean) & is.infinite(x$mean), "",
     formatC(v, digits = digits, format = "f"))
   shown <- data.frame(
-    method = paste0(x$method, ifelse(x$best, " *", "")),
+    method = paste0(x$method, ifelse(star, " *", "")),
     mean = ifelse(x$infinite > 0, say_infinite(x), number(x$mean)), sd = number(x$sd),
     `s.e. mean` = number(x$std.error),
     difference = ifelse(is.na(x$difference), "", formatC(x$difference, digits = digits, format = "f",

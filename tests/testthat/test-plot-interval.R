@@ -86,3 +86,20 @@ test_that("the caption explains triangles only where there are some", {
   expect_match(caption(plot_interval(many, z[1:3, ], 1:3)), "Triangles: the true class.")
   expect_match(caption(plot_interval(many, z[1:3, ], c(2, 3, 1), classes = 1)), "The true classes are not among those drawn.")
 })
+
+test_that("raw probabilities are hollow circles, or stand in brackets", {
+  set.seed(3)
+  plot <- plot_interval(fit, data$z[1:3, ], n_draws = 50)
+  raw <- oracle_softmax(data$z[1:3, ])
+  expect_equal(plot$data$raw, raw[cbind(as.integer(plot$data$row), match(plot$data$class, colnames(data$z)))])
+  hollow <- ggplot2::ggplot_build(plot)$data[[3]]
+  expect_equal(sort(hollow$x), sort(plot$data$raw))
+  expect_match(attr(plot$labels$caption, "words"), "Hollow circles: raw probabilities.", fixed = TRUE)
+  p <- c(0.1, 0.2, 0.7, 0.9)[rep(1:4, 25)]
+  pair <- calib_platt(p, rep(c(0, 0, 1, 1, 1), 20))
+  plain <- plot_interval(pair, p[1:3])
+  expect_length(plain$layers, 2)
+  expect_match(attr(plain$labels$caption, "words"), "In brackets: raw probabilities.", fixed = TRUE)
+  named <- plot_interval(pair, c(a = 0.1, b = 0.2))
+  expect_equal(ggplot2::ggplot_build(named)$data[[3]]$x, c(0.1, 0.2))
+})

@@ -27,9 +27,19 @@ test_that("maps are those of calib_map(), with the band where there is one", {
 test_that("any calibrator draws itself; several classes get a panel each", {
   many <- oracle_data(100, 8, seed = 52)
   none <- calib_none(oracle_softmax(many$z), many$y)
-  plot <- plot_map(none)
-  expect_equal(nrow(ggplot2::ggplot_build(plot)$layout$layout), 6)
-  expect_match(plot$labels$caption, "6 of 8 classes")
+  panels <- function(plot) ggplot2::ggplot_build(plot)$layout$layout
+  expect_equal(dim(table(panels(plot_map(none))[c("ROW", "COL")])), c(2, 4))
+  expect_no_match(plot_map(none)$labels$caption, "of 8 classes")
+  plot <- plot_map(none, classes = 6)
+  expect_equal(nrow(panels(plot)), 6)
+  expect_match(gsub("\\s+", " ", plot$labels$caption), "^6 of 8 classes, those with the most calibration rows")
+  largest <- sort(order(-tabulate(many$y, 8))[1:6])
+  expect_identical(levels(plot$data$class), as.character(largest))
+  expect_match(plot_map(none, classes = c("7", "2"))$labels$caption, "^2 of 8 classes\\.")
+  expect_match(plot_map(calib_none(diag(3), 1:3), classes = 2)$labels$caption, "(the first of equals)", fixed = TRUE)
+  none$prior <- NULL # of an old fit
+  expect_match(plot_map(none, classes = 6)$labels$caption, "^6 of 8 classes, the first\\.")
+  expect_identical(levels(plot_map(none, classes = 6)$data$class), as.character(1:6))
   expect_identical(levels(plot_map(none, classes = c("7", "2"))$data$class), c("7", "2"))
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
@@ -112,4 +122,19 @@ test_that("smoothing a band moves no limit by more than the error of the draws",
   even <- smooth_bands(rows)
   expect_lte(max(abs(even$conf.low - rows$conf.low), abs(even$conf.high - rows$conf.high)), band_moved + 1e-12)
   expect_gt(max(abs(even$conf.low - rows$conf.low)), 0)
+})
+
+test_that("the caption says why a band widens, if it does", {
+  rows <- data.frame(fit = factor("a"), class = factor("1"), p = seq(0, 1, 0.01))
+  rows$conf.low <- 0.4
+  rows$conf.high <- 0.5
+  expect_null(say_flare(rows))
+  rows$conf.high[91] <- 0.6
+  expect_match(say_flare(rows), "Bands widen where there are few calibration rows.", fixed = TRUE)
+  # as wide in log-odds everywhere: wider where the probability is nearer to 1/2
+  rows$conf.low <- plogis(seq(-6, 0, length.out = 101) - 0.2)
+  rows$conf.high <- plogis(seq(-6, 0, length.out = 101) + 0.2)
+  expect_null(say_flare(rows))
+  rows$conf.high[] <- rows$conf.low[] <- NA
+  expect_null(say_flare(rows))
 })

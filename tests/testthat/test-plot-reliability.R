@@ -423,7 +423,10 @@ test_that("classes without cases are left out unless they are named, and the cap
   }
   rare <- plot_reliability(p, truth, type = "classwise", classes = 1, rarest = TRUE)
   expect_identical(shown(rare), names(which.min(table(truth)[-4])))
-  expect_match(caption(rare), "1 of 5 classes, those with the fewest cases (but some).", fixed = TRUE)
+  expect_match(caption(rare), "1 of 5 classes, those with the fewest cases (of those that have any).", fixed = TRUE)
   expect_identical(shown(plot_reliability(p, truth, type = "classwise", classes = c("a", "d"))), c("a", "d"))
   expect_identical(most_classes(2, 7), 6L)
+  cut <- reliability_table(p, truth, type = "classwise")
+  cut <- cut[cut$class %in% c("a", "b"), ] # of the others nothing is known
+  expect_match(caption(autoplot(cut, classes = 6)), "2 of 5 classes. ", fixed = TRUE)
 })

@@ -248,3 +248,44 @@ test_that("every panel of a study has two ticks or more", {
   ticks <- vapply(built$layout$panel_params, function(panel) sum(!is.na(panel$x$breaks)), 0L)
   expect_gte(min(ticks), 2)
 })
+
+test_that("stars that every method would have are not printed", {
+  study <- hand_study()
+  study <- study[study$data == "one" & study$method %in% c("good", "near"), ]
+  table <- summary(study)
+  expect_true(all(table$best[table$metric == "loss"]))
+  expect_identical(starless(table), c("loss", "gain"))
+  text <- function(x) gsub("\\s+", " ", paste(capture.output(print(x)), collapse = " "))
+  for (x in list(text(study), text(table))) {
+    expect_match(x, "No stars for loss and gain: the corrected standard errors, which depend on the spread over splits, are so large that every method would have one.", fixed = TRUE)
+    expect_no_match(x, "0.4225*", fixed = TRUE)
+    expect_no_match(x, "near *", fixed = TRUE)
+    expect_no_match(x, "means little")
+  }
+  # errors that come from the rows, or a method without a star
+  expect_length(starless(summary(study, std_error = "splits")), 0)
+  expect_length(starless(summary(hand_study())), 0)
+})
+
+test_that("one method far off has an arrow, and the others the axis", {
+  study <- hand_study()
+  study <- study[study$data == "one" & study$metric == "loss" & is.na(study$error), ]
+  arrows <- function(study) Filter(function(layer) inherits(layer$geom, "GeomSegment"), autoplot(study)$layers)
+  study$value[study$method == "broken"] <- 0.3 + study$split[study$method == "broken"] / 100
+  expect_length(arrows(study), 0) # the range of the others is 0.26
+  study$value[study$method == "none"] <- 0.47 + study$split[study$method == "none"] / 1000
+  expect_length(arrows(study), 0)
+  study$value[study$method == "none"] <- 0.9 # 0.44 above, more than twice 0.13
+  expect_equal(as.character(arrows(study)[[1]]$data$method), "none")
+})
+
+test_that("only panels with words at the right edge have room for them", {
+  study <- hand_study()
+  study <- study[study$data == "one" & study$method != "broken", ]
+  ends <- function(study) lapply(ggplot2::ggplot_build(autoplot(study))$layout$panel_params, function(panel) panel$x.range)
+  plain <- ends(study)
+  study$value[study$metric == "loss" & study$method == "near"] <- Inf
+  marked <- ends(study)
+  expect_gt(marked[[1]][2], plain[[1]][2] + 0.2 * diff(plain[[1]]))
+  expect_equal(marked[[2]], plain[[2]])
+})

@@ -93,6 +93,11 @@ test_that("rows of many classes come back in one byte a score", {
   expect_true(all(abs(back$z - rows$z)[finite] <= 0.0204 * (2 - rows$z)[finite]))
   expect_identical(pack_rows(back, FALSE, 2), packed)
   expect_identical(unpack_rows(unserialize(serialize(packed, NULL, ascii = TRUE)), 30), back)
+  half <- packed # damage that is found where the rows are used
+  half$scores$words[seq_along(half$scores$words) > 20] <- 1L
+  expect_null(rows_wrong(half, 30))
+  expect_error(unpack_rows(half, 30), "scores that are none", class = "gpcalib_error_object")
+  expect_error(unpack_rows(packed, 29), "scores that are none", class = "gpcalib_error_object")
   first <- function(n) pack_rows(lapply(rows, function(x) if (is.matrix(x)) x[seq_len(n), ] else x[seq_len(n)]), FALSE, 2)$top
   expect_identical(first(200), 0) # few scores
   expect_gt(first(1600), 0)

@@ -2,7 +2,7 @@
 #'
 #' Learns one smooth function g of a score, shared by all classes, and returns
 #' \deqn{\pi(z)_k = \frac{\exp g(z_k)}{\sum_j \exp g(z_j)}}{pi(z)_k = exp g(z_k) / sum_j exp g(z_j)}
-#' averaged over the posterior distribution of g. The prior mean of g is temperature scaling, and the fitted map departs
+#' averaged over the posterior distribution of g. The prior mean of g is a straight line, as in temperature scaling (with a slope of its own), and the fitted map departs
 #' from it only where the calibration rows support this. By default, effects of single classes are added unless they
 #' make the fit worse (see below). Works for any number of classes, for logits and for probabilities, and gives posterior
 #' intervals.

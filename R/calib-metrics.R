@@ -208,7 +208,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
   }
   if ("sharpness" %in% x$measure) cat("sharpness: scaled variance of the confidence; it does not judge calibration\n")
   if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
-    cat("overconfidence: mean confidence when wrong\nunderconfidence: mean doubt (1 - confidence) when right\n")
+    cat("overconfidence: mean confidence of wrong predictions\nunderconfidence: mean doubt (1 - confidence) of correct ones\n")
     if ("confidence_gap" %in% x$measure) cat("confidence_gap: |mean confidence - accuracy|, of the most likely class\n")
   }
   invisible(x)

@@ -93,7 +93,7 @@ stop_not_probs <- function(scan, x, arg) {
   stop_input(arg, what, switch(arg,
     scores = "Divide rows by their sum, or pass input = \"logits\" for unnormalised scores.",
     newdata = paste("The calibrator was fitted to probabilities:", if (in_range) "divide the rows by their sum." else "give scores of the same kind."),
-    "Values must lie in [0, 1] and rows sum to 1: divide percentages by 100, use predict() on logits."
+    "Values must lie in [0, 1] and rows sum to 1: divide percentages by 100, and turn logits into probabilities by predict(calib_none(scores, labels), scores)."
   ))
 }
 

@@ -160,7 +160,11 @@ unpack_rows <- function(rows, classes, scores = TRUE) {
 }
 
 unpack_scores <- function(rows, classes) {
-  if (rows$top < 0) return(matrix(from_coarse(unpack_chunks(rows$scores), -rows$top), rows$n, byrow = TRUE))
+  if (rows$top < 0) {
+    bytes <- unpack_chunks(rows$scores)
+    if (length(bytes) != as.double(rows$n) * classes) stop_object("object", "has a field `stream` that has rows with scores that are none")
+    return(matrix(from_coarse(bytes, -rows$top), rows$n, byrow = TRUE))
+  }
   matrix(if (rows$top == 0) from_single(rows$scores) else from_short(unpack_codes(rows$scores, 2L, rows$n * classes), rows$top), rows$n)
 }
 
@@ -174,7 +178,7 @@ rows_wrong <- function(rows, classes) {
   n <- rows$n
   numbers <- function(part, bytes) if (!is.null(rows[[part]])) stats::setNames(list(field("integer", packed_length(n, bytes))), part)
   coarse <- rows$top < 0 # every byte is a score
-  if (coarse && (any(vapply(score_chunks(rows$scores), bytes_wrong, NA)) || length(unpack_chunks(rows$scores)) != as.double(n) * classes)) return("has rows with scores that are none")
+  if (coarse && any(vapply(score_chunks(rows$scores), bytes_wrong, NA))) return("has rows with scores that are none") # the rest where they are unpacked: predictions need none of it
   scores <- if (!coarse) list(scores = field("integer", packed_length(n * classes, if (rows$top == 0) 4 else 2)))
   wrong <- check_parts(if (coarse) rows[names(rows) != "scores"] else rows, c(list(n = field("integer"), top = field("number")), scores, list(
     labels = field("integer", packed_length(n, label_bytes(classes))), given = field("flag"), bytes = field("integer", 2L)),

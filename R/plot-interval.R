@@ -165,7 +165,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, b
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
       caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " ", kind, " intervals of the probability.", if (brackets) " In brackets: raw probabilities." else " Hollow circles: raw probabilities.", if (averaged) say_at_end(table), truth,
+        " ", kind, " of the probability.", if (brackets) " In brackets: raw probabilities." else " Hollow circles: raw probabilities.", if (averaged) say_at_end(table), truth,
         if (any(table$conf.high - table$conf.low < dot_width * diff(ends), na.rm = TRUE)) " Lines shorter than a point are hidden by it.",
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +

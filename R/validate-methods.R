@@ -30,7 +30,7 @@ validation_table <- function(part, level, classes) {
 
 validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "In the large: mean outcome - risk",
   intercept = "Calibration intercept (slope 1)", slope = "Recalibration slope (Cox)",
-  slope_intercept = "  and its intercept", ici = "ICI (mean distance from curve)", e50 = "  E50", e90 = "  E90",
+  slope_intercept = "  and its intercept", ici = "ICI (curve from diagonal, mean)", e50 = "  E50", e90 = "  E90",
   emax = "  Emax", c_index = "c-index", brier_score = "Brier score", scaled_brier = "Scaled Brier score")
 validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope = "1", slope_intercept = "0",
   ici = "0", e50 = "0", e90 = "0", emax = "0", c_index = "1", brier_score = "0", scaled_brier = "1")

@@ -27,7 +27,7 @@ validation_p <- function(x) {
 }
 
 outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "the calibration intercept", slope = "slope",
-  slope_intercept = "the slope's intercept", ici = "ICI")
+  slope_intercept = "the intercept beside the slope", ici = "ICI")
 
 #' Does a single family exclude the ideal, and by no more than one of so many may by chance? Its two-sided p-value, by the normal
 #' distribution, is then above (1 - level) / 3.

@@ -280,8 +280,8 @@ warn_validation <- function(parts) {
     warn_gpcalib("limited", if (all_limited) {
       "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
     } else {
-      paste0(limited, " probabilities are exactly 0 or 1, so that their log-odds are infinite. For intercept, slope and curve they count as the most extreme of the other ",
-        "probabilities, but not as odds beyond ", say_most_odds(vapply(parts, `[[`, parts[[1]]$n, "n")), ". All other probabilities are used as they are.")
+      paste0(limited, " probabilities are exactly 0 or 1, so that their log-odds are infinite. For intercept and slope they count as the most extreme of the other ",
+        "probabilities, but not as odds beyond ", say_most_odds(vapply(parts, `[[`, parts[[1]]$n, "n")), ". (For the curve, all odds are limited to N to 1.)")
     })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)

@@ -55,7 +55,8 @@ GPC_WIDE static void range_block(const gpc_gp_data *data, size_t first, size_t r
 void gpc_gp_row_range(const gpc_gp_data *data, double *shift, double *low, double *high) {
   const size_t n = data->n, step = gpc_block_rows(data->k);
   const size_t blocks = gpc_block_count(n, data->k);
-#pragma omp parallel for num_threads(data->threads) if (data->threads > 1) schedule(static)
+  const int threads = data->threads;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (size_t b = 0; b < blocks; b++) {
     size_t first = b * step, rows = n - first < step ? n - first : step;
     range_block(data, first, rows, shift, low, high);

@@ -60,10 +60,10 @@ test_that("no miscalibration is found only where no interval excludes its ideal 
   expect_match(place(-0.4, 0.3), "^No miscalibration found.*There is no reason to calibrate these probabilities \\(again\\)\\.$")
   just <- place(-0.788, -0.007)
   expect_no_match(just, "No miscalibration")
-  expect_match(just, "The interval of the slope's intercept excludes the ideal value 0\\. Only the mean is off, and barely: for perfectly calibrated")
+  expect_match(just, "The interval of the intercept beside the slope excludes the ideal value 0\\. Only the mean is off, and barely: for perfectly calibrated")
   expect_match(just, "in about 1 of 7 validations")
   clear <- place(-0.788, -0.3)
-  expect_match(clear, "slope's intercept excludes")
+  expect_match(clear, "intercept beside the slope excludes")
   expect_match(clear, "calibrate again only with more rows")
 })
 

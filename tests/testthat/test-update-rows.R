@@ -93,6 +93,11 @@ test_that("rows of many classes come back in one byte a score", {
   expect_true(all(abs(back$z - rows$z)[finite] <= 0.0204 * (2 - rows$z)[finite]))
   expect_identical(pack_rows(back, FALSE, 2), packed)
   expect_identical(unpack_rows(unserialize(serialize(packed, NULL, ascii = TRUE)), 30), back)
+  half <- packed # damage that is found where the rows are used
+  half$scores$words[seq_along(half$scores$words) > 20] <- 1L
+  expect_null(rows_wrong(half, 30))
+  expect_error(unpack_rows(half, 30), "scores that are none", class = "gpcalib_error_object")
+  expect_error(unpack_rows(packed, 29), "scores that are none", class = "gpcalib_error_object")
   first <- function(n) pack_rows(lapply(rows, function(x) if (is.matrix(x)) x[seq_len(n), ] else x[seq_len(n)]), FALSE, 2)$top
   expect_identical(first(200), 0) # few scores
   expect_gt(first(1600), 0)
@@ -630,7 +635,7 @@ test_that("an updated object with many classes is that of all its rows, and a da
   expect_identical(rows$n, 1000L)
   expect_null(rows_wrong(rows, k))
   rows$scores <- rows$scores[1]
-  expect_match(rows_wrong(rows, k), "scores that are none")
+  expect_error(unpack_rows(rows, k), "scores that are none", class = "gpcalib_error")
   more$stream$rows$scores[[2]]$words <- rev(more$stream$rows$scores[[2]]$words)
   expect_error(update(more, scores[1:10, ], labels[1:10]), class = "gpcalib_error")
 })

@@ -118,7 +118,7 @@ coarse_unit <- function(z, slope) {
   2^round(log2(min(2 / min(max(slope, 1e-25), 1e25), if (length(below)) stats::median(below))))
 }
 
-packed_length <- function(n, bytes) ceiling(n * bytes / 4)
+packed_length <- function(n, bytes) ceiling(as.double(n) * bytes / 4) # integers would overflow to NA, which no length differs from
 
 label_bytes <- function(classes) if (classes < 128) 1L else 4L
 
@@ -179,7 +179,7 @@ rows_wrong <- function(rows, classes) {
   numbers <- function(part, bytes) if (!is.null(rows[[part]])) stats::setNames(list(field("integer", packed_length(n, bytes))), part)
   coarse <- rows$top < 0 # every byte is a score
   if (coarse && any(vapply(score_chunks(rows$scores), bytes_wrong, NA))) return("has rows with scores that are none") # the rest where they are unpacked: predictions need none of it
-  scores <- if (!coarse) list(scores = field("integer", packed_length(n * classes, if (rows$top == 0) 4 else 2)))
+  scores <- if (!coarse) list(scores = field("integer", packed_length(as.double(n) * classes, if (rows$top == 0) 4 else 2)))
   wrong <- check_parts(if (coarse) rows[names(rows) != "scores"] else rows, c(list(n = field("integer"), top = field("number")), scores, list(
     labels = field("integer", packed_length(n, label_bytes(classes))), given = field("flag"), bytes = field("integer", 2L)),
     numbers("counts", rows$bytes[1]), numbers("weights", rows$bytes[2])))

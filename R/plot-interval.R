@@ -57,7 +57,7 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
   brackets <- pair && is.null(dimnames(values)[[1]])
   table <- interval_table(values, truth, object$classes, if (!pair) classes, raw_probs(object, newdata, "newdata"), brackets)
   draw_interval(table, pair, object$classes, given, classes, level, base_size, brackets,
-    if (inherits(object, "calib_gp")) "posterior" else "confidence", !is.null(object[["averaged"]]))
+    if (inherits(object, "calib_gp")) "posterior intervals" else if (!is.null(object$x0)) "Venn-Abers pairs" else "confidence intervals", !is.null(object[["averaged"]]))
 }
 
 #' Codes of the true classes, NA without labels
@@ -164,8 +164,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, b
     (if (!pair) facet_wrap(vars(.data$row), scales = "free_y", labeller = short_labels(columns))) +
     labs(
       x = paste0("Calibrated probability", what), y = NULL,
-      caption = wrap_words(left_out, "Lines: ", say_level(level),
-        " ", kind, " of the probability.", if (brackets) " In brackets: raw probabilities." else " Hollow circles: raw probabilities.", if (averaged) say_at_end(table), truth,
+      caption = wrap_words(left_out, "Lines: ", if (kind != "Venn-Abers pairs") paste0(say_level(level), " "), kind, " of the probability.", if (brackets) " In brackets: raw probabilities." else " Hollow circles: raw probabilities.", if (averaged) say_at_end(table), truth,
         if (any(table$conf.high - table$conf.low < dot_width * diff(ends), na.rm = TRUE)) " Lines shorter than a point are hidden by it.",
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +

@@ -151,7 +151,7 @@ test_that("maps carry marks at corners, bands by name, and Platt and beta have t
   two <- list(A = fits$GP, B = calib_gp(p, y, class_effects = "none"))
   set.seed(1)
   expect_match(gsub("\n", " ", plot_map(two)$labels$caption), "The curves of \"A\" and \"B\" use the best hyperparameters alone (variance and lengthscale of the process); their bands allow for other values", fixed = TRUE)
-  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" uses the best hyperparameters alone \\(variance and lengthscale of the process\\); its band allows for other values, so the curve can lie near its edge\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
+  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" uses the best hyperparameters alone \\(variance and lengthscale of the process\\); its band allows for other values, so the curve can lie near its edge\\. Bands widen where there are few calibration rows\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
   want <- predict(fits$Platt, 0.25, type = "interval")[, 2, ]
   got <- plot$data[plot$data$fit == "Platt" & plot$data$p == 0.25, ]
   expect_equal(c(got$conf.low, got$conf.high), unname(want[2:3]))
@@ -303,7 +303,7 @@ test_that("which standard errors a study has, and thin curves, are said where th
     "Standard errors include the sampling of test rows (for ece and mce by the correction of Nadeau and Bengio).", fixed = TRUE)
   study$n_test <- 3L * study$n_cal
   expect_match(gsub("\\s+", " ", paste(capture.output(print(study)), collapse = " ")),
-    "(for ece and mce by the correction of Nadeau and Bengio; with so many test rows these are too large, and such a star means little).", fixed = TRUE)
+    "(for ece and mce by the correction of Nadeau and Bengio). No stars for ece and mce: the corrected standard errors", fixed = TRUE)
   caption <- function(p) {
     gsub("\n", " ", plot_reliability(p, rbinom(length(p), 1, p), method = "smooth")$labels$caption)
   }

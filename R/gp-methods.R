@@ -10,12 +10,28 @@ latent.calib_gp <- function(object, z, ...) {
   if (object$mean == "log" && any(z <= 0)) {
     stop_input("z", "must be positive: the map of mean = \"log\" is defined for probabilities")
   }
-  out <- if (object$monotone) {
-    .Call(C_mono_latent, object, if (object$mean == "log") log(z) else z)
+  if (object$monotone) {
+    out <- .Call(C_mono_latent, object, if (object$mean == "log") log(z) else z)
+    sd <- sqrt(pmax(out$var, 0))
   } else {
-    with_slope_var(object, .Call(C_gp_latent, object, z), function(moved) .Call(C_gp_latent, moved, z))
+    out <- .Call(C_gp_latent, object, z)
+    moved <- slope_moved(object)
+    sd <- sqrt(pmax(out$var, 0))
+    if (!is.null(moved)) sd <- hypotenuse(sd, object$slope_sd * .Call(C_gp_latent, moved, z)$mean)
   }
-  data.frame(z = z, mean = out$mean, sd = sqrt(pmax(out$var, 0)))
+  if (any(beyond <- !is.finite(out$mean))) {
+    stop_input("z", "is too large: its latent value is beyond the range of numbers", say_given(z[beyond][1]))
+  }
+  data.frame(z = z, mean = out$mean, sd = sd)
+}
+
+#' sqrt(x^2 + y^2), also where the squares are beyond the range of numbers
+#' @noRd
+hypotenuse <- function(x, y) {
+  x <- abs(x)
+  y <- abs(y)
+  most <- pmax(x, y)
+  ifelse(most > 0, most * sqrt((x / most)^2 + (y / most)^2), 0)
 }
 
 #' How the map moves by a unit of an estimated slope, z + a(z)'slope_cross, which is a latent map itself: a fit with

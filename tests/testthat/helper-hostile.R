@@ -164,7 +164,8 @@ hostile_wrong <- function(plan, value, warned) {
       if (anyNA(value$n) || anyNA(full$confidence) || anyNA(full$observed) ||
         any(full$observed < 0 | full$observed > 1 + 1e-12)) "rows without numbers"
     },
-    calib_test = if (!inherits(value, "htest") || !is.finite(value$p.value) || value$p.value < 0 || value$p.value > 1) {
+    calib_test = if (!inherits(value, if ("by" %in% names(plan$args)) "data.frame" else "htest") || !all(is.finite(value$p.value)) ||
+      any(value$p.value < 0 | value$p.value > 1)) {
       "no p-value"
     },
     update = , merge = hostile_wrong_fit(value),

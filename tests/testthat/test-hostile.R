@@ -100,3 +100,14 @@ test_that("augment() takes matrices of any class, and plot_interval() asks for n
   expect_identical(augment(fit, votes)$.pred_a, unname(predict(fit, data3$z)[, 1]))
   expect_error(plot_interval(calib_gp(data3$z, y3)), "newdata", class = "gpcalib_error_input")
 })
+
+test_that("latent() of scores whose square is beyond the range of numbers has a finite standard deviation", {
+  fit <- calib_gp(data3$z, y3, input = "logits")
+  near <- latent(fit, c(-1e100, 1e100))
+  far <- latent(fit, c(-1e200, 1e200)) # its square is 1e400
+  expect_equal(far$sd, near$sd * 1e100, tolerance = 1e-8)
+  expect_gt(min(near$sd), 1e90) # the slope is uncertain
+  steep <- calib_gp(data3$z / 10, y3, input = "logits")
+  expect_gt(latent(steep, 1)$mean - latent(steep, 0)$mean, 2)
+  expect_error(latent(steep, c(0, -1.7e308)), "`z` is too large", class = "gpcalib_error_input")
+})

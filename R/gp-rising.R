@@ -23,7 +23,7 @@ gp_increasing <- function(fit, mean, ends, slack = 0) {
     if (is.null(fit$effects) && slack == 0) return(fit$increasing)
     map <- .Call(C_gp_latent, fit, seq(fit$range[1], fit$range[2], length.out = 512))
     value <- map$mean
-    if (slack > 0) return(all(cummax(value) - value <= slack * sqrt(map$var)))
+    if (slack > 0) return(all(cummax(value) - value <= slack * sqrt(pmax(map$var, 0))))
     return(all(diff(value) >= -1e-9 * diff(range(value))))
   }
   z <- seq(ends[1], ends[2], length.out = 512)

@@ -81,7 +81,8 @@ void gpc_gp_find_range(size_t n, double *low, double *high, gpc_gp_range *range)
 }
 
 /* Scores that differ by rounding only are flat: the slope is left alone, and the range is
- * given some width to put inducing inputs on. */
+ * given some width to put inducing inputs on. Scores that are floored above 0 have a map of
+ * their logarithm, and their range stays above 0. */
 static gpc_status check_resolution(gpc_prepared *p) {
   gpc_gp_range *range = &p->range;
   const double size = fmax(fabs(range->lowest), fabs(range->highest));
@@ -96,9 +97,10 @@ static gpc_status check_resolution(gpc_prepared *p) {
   if (!p->flat)
     return range->highest - range->lowest < 1e-9 * size ? GPC_TOO_CLOSE : GPC_OK;
   const double margin = fmax(0.5, p->shift ? 1e-12 * most : 1e-6 * size);
-  range->lowest -= margin;
+  const double below = p->data.floor > 0.0 ? fmin(margin, 0.5 * range->lowest) : margin;
+  range->lowest -= below;
   range->highest += margin;
-  range->bulk_low -= margin;
+  range->bulk_low -= below;
   range->bulk_high += margin;
   return GPC_OK;
 }

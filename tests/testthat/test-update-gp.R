@@ -171,3 +171,18 @@ test_that("a quadratic that is left behind does not lead the process astray", {
   free <- suppressWarnings(update(fit, d$scores[201:300, ], d$labels[201:300]))
   expect_gt(abs(free$hyper[["lengthscale"]] - fit$hyper[["lengthscale"]]), 0)
 })
+
+test_that("a batch of equal probabilities keeps the range of mean = \"log\" above 0", {
+  set.seed(1)
+  probs <- matrix(rexp(270), 90)
+  probs <- probs / rowSums(probs)
+  labels <- factor(max.col(probs^2 + matrix(rexp(270), 90) / 3), levels = 1:3)
+  for (monotone in c(FALSE, TRUE)) {
+    fit <- calib_gp(probs, labels, mean = "log", monotone = monotone)
+    more <- update(fit, matrix(1 / 3, 2, 3), c("2", "2")) # was an error with monotone = TRUE, and a range from -1/6 without
+    expect_gt(more$range[1], 0)
+    expect_equal(rowSums(predict(more, probs)), rep(1, 90))
+  }
+  flat <- suppressWarnings(calib_gp(matrix(1 / 3, 50, 3), factor(rep_len(1:3, 50)), input = "probs", mean = "log"))
+  expect_gt(flat$range[1], 0)
+})

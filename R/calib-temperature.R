@@ -198,7 +198,7 @@ parameters.calib_temperature <- function(object) {
 #' @export
 logLik.calib_temperature <- function(object, ...) {
   object <- check_object(object)
-  structure(object$log_lik, df = 1, nobs = object$n, class = "logLik")
+  new_log_lik(object, 1)
 }
 
 #' @importFrom stats vcov

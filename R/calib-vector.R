@@ -268,7 +268,7 @@ vcov.calib_matrix <- function(object, ...) vcov_linear(object)
 
 log_lik_linear <- function(object) {
   object <- check_object(object)
-  structure(object$log_lik, df = object$edf, nobs = object$n, class = "logLik")
+  new_log_lik(object, object$edf)
 }
 
 #' @importFrom stats logLik

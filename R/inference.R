@@ -140,6 +140,16 @@ logLik_scaling <- function(object, df) {
       " classes, fitted one by one, and no likelihood of all"),
       "logLik() of this method is for two classes; calib_temperature() has one for any number.")
   }
+  new_log_lik(object, df)
+}
+
+#' An object of class `logLik` with what a fit holds
+#' @noRd
+new_log_lik <- function(object, df) {
+  if (is.null(object$log_lik)) {
+    stop_input("object", "does not hold the log-likelihood of its calibration rows: it was merged, or fitted by an older version",
+      "Fit the calibrator to all rows again.")
+  }
   structure(object$log_lik, df = df, nobs = object$n, class = "logLik")
 }
 

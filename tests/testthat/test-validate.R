@@ -418,3 +418,19 @@ test_that("a picture has slopes of one kind, and says where there are no events"
   expect_silent(print(plot))
   expect_silent(print(alone))
 })
+
+test_that("a c-index of 1 is not above it by rounding of the weights", {
+  n <- 60
+  hit <- rep(c(FALSE, TRUE), c(25, 35))
+  for (seed in 1:20) {
+    set.seed(seed)
+    w <- runif(n)
+    silent <- TRUE
+    out <- withCallingHandlers(calib_validate(0.4 + seq_len(n) / 300, hit, weights = w), warning = function(warning) {
+      if (!inherits(warning, "gpcalib_warning")) silent <<- FALSE
+      invokeRestart("muffleWarning")
+    })
+    expect_true(silent)
+    expect_lte(out$estimate[out$measure == "c_index"], 1)
+  }
+})

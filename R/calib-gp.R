@@ -170,10 +170,10 @@
 #' @param mean The prior mean of g: see the section on the model.
 #' @param center Subtract each row's mean from its scores? `NULL`: yes, except for
 #'   `mean = "log"`.
-#' @param floor Probabilities below this value are raised to it. `NULL`:
+#' @param floor Probabilities below this value are raised to it; from 2.23e-308 (where numbers begin to lose digits) to less than 1/K. `NULL`:
 #'   when zeros occur, the value with the highest evidence lower bound. If the calibration rows have no zeros, no floor
 #'   is used in fitting; the floor for new rows is then the square of the smallest calibration probability, but at most
-#'   1e-8.
+#'   1e-8 and at least 2.23e-308.
 #' @param covariance Use the `"full"` posterior covariance of a row's latent values, or only its
 #'   diagonal as in the paper's experiments.
 #' @param inducing The number of inducing inputs, or their positions. `NULL`: 16, evenly spaced

@@ -169,6 +169,28 @@ measures_table <- function(sums, specs, k, slope = NA_real_, rows = NULL) {
   )
 }
 
+#' On which side the mean confidence lies, of all that are in a table, as words behind a line of print()
+#' @param whose names of the columns that say what a row is of.
+#' @noRd
+say_gap_side <- function(x, whose) {
+  key <- if (length(whose)) do.call(paste, c(unname(lapply(x[whose], as.character)), sep = ", ")) else rep("", nrow(x))
+  value <- function(name) {
+    rows <- x$measure == name
+    x$estimate[rows][match(unique(key), key[rows])]
+  }
+  right <- value("class_accuracy")
+  if (anyNA(right)) return(NULL)
+  none <- function(share, value) ifelse(share > 0, share * value, 0) # NaN where no row is wrong, or none right
+  gap <- none(1 - right, value("overconfidence")) - none(right, value("underconfidence"))
+  side <- c("underconfident", "calibrated", "overconfident")[2 + sign(round(gap, 12))]
+  if (anyNA(side)) return(NULL)
+  if (length(unique(side)) == 1) return(paste0("; ", if (length(side) > 1) "all ", side[1], " on average"))
+  parts <- split(unique(key), factor(side, unique(side)))
+  paste0("; on average ", paste0(names(parts), ": ", vapply(parts, function(x) {
+    if (length(x) > 4) say_count(length(x), if (identical(whose, "by")) "group" else "row") else paste(x, collapse = ", ")
+  }, ""), collapse = "; "))
+}
+
 #' @param x A table of measures.
 #' @param digits How many decimals to print.
 #' @rdname calib_metrics
@@ -206,10 +228,12 @@ print.calib_metrics <- function(x, digits = 4, ...) {
       cat("undefined (NaN) with a p-value: a true class has probability 0, which cannot\nhappen to a calibrated forecast, so that the p-value is the smallest possible\n")
     }
   }
-  if ("sharpness" %in% x$measure) cat("sharpness: scaled variance of the confidence; it does not judge calibration\n")
+  if ("sharpness" %in% x$measure) cat("sharpness: variance of the confidence, divided by the largest possible one;\n  it does not judge calibration\n")
   if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
     cat("overconfidence: mean confidence of wrong predictions\nunderconfidence: mean doubt (1 - confidence) of correct ones\n")
-    if ("confidence_gap" %in% x$measure) cat("confidence_gap: |mean confidence - accuracy|, of the most likely class\n")
+    if ("confidence_gap" %in% x$measure) {
+      cat(strwrap(paste0("confidence_gap: |mean confidence - accuracy|, of the most likely class", say_gap_side(x, whose)), 79, exdent = 2), sep = "\n")
+    }
   }
   invisible(x)
 }

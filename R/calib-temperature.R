@@ -37,8 +37,8 @@
 #' @param labels Their true classes.
 #' @param input Whether `scores` are probabilities or logits; `"auto"` decides by their values.
 #' @param weights Case weights, or `NULL`.
-#' @param floor Probabilities below this value are raised to it. `NULL`: when
-#'   zeros occur, the value with the lowest log loss. The standard error of T treats it as known.
+#' @param floor Probabilities below this value are raised to it; from 2.23e-308 (where numbers begin to lose digits) to less than 1/K. `NULL`: when
+#'   zeros occur among the calibration scores, the value with the lowest log loss; otherwise 2.23e-308, so that in practice no score is changed. The standard error of T treats it as known.
 #' @param tol The largest error allowed in log T.
 #' @param max_iter The largest number of passes over the data.
 #' @param threads How many threads to use. The result does not depend on it.
@@ -137,8 +137,9 @@ log_scores <- function(data, floor) {
 #' @noRd
 check_floor <- function(floor, k) {
   if (is.null(floor)) return(NULL)
-  floor <- check_number(floor, "floor", .Machine$double.xmin, 1)
-  if (floor >= 1 / k) {
+  if (!is.numeric(floor) || length(floor) != 1 || is.na(floor) || floor < 1 / k) {
+    floor <- check_number(floor, "floor", .Machine$double.xmin, 1 / k)
+  } else {
     stop_input("floor", paste0("must be less than 1/K = ", format(1 / k, digits = 3)),
       "A higher floor would hide which class is the most likely.")
   }

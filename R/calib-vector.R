@@ -32,7 +32,7 @@
 #' `calib_matrix()` for up to 50: their cost grows with the second and with the fourth power of that number per row.
 #'
 #' @inheritParams calib_temperature
-#' @param floor Probabilities below this value are raised to it. `NULL`: when zeros occur, the value that
+#' @param floor Probabilities below this value are raised to it; from 2.23e-308 to less than 1/K. `NULL`: when zeros occur, the value that
 #'   [calib_temperature()] would choose.
 #' @param ridge `NULL` to estimate the penalties, or those of offsets and slopes (or matrix): one number for both, or two,
 #'   named

@@ -11,7 +11,7 @@ off_rows <- c(200, 5000)
 #' Methods that can make a class more or less likely as a whole: named when a class is off
 #' @noRd
 shifting_methods <- function(classes, last = "and") {
-  paste0("calib_gp(), ", if (classes > 2) "calib_vector(), ", "calib_platt() ", last, " calib_beta()")
+  paste0("calib_gp(), ", if (classes > 2) "calib_vector(), calib_matrix(), ", "calib_platt() ", last, " calib_beta()")
 }
 
 #' What a fit that cannot do so is told

@@ -95,8 +95,8 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
   table$pair <- factor(table$pair, levels = rev(unique(table$pair)))
   clear <- table$conf.low > 0 | table$conf.high < 0
   clear[is.na(clear)] <- FALSE
-  table$verdict <- factor(ifelse(!clear, "not clear", ifelse(table$difference < 0, "better", "worse")),
-    levels = c("better", "not clear", "worse"))
+  table$verdict <- factor(ifelse(!clear, "no clear difference", ifelse(table$difference < 0, "better", "worse")),
+    levels = c("better", "no clear difference", "worse"))
   title <- if (is.null(against)) "Difference of the mean scores" else {
     paste("Mean score minus that of", shorten(against, 24))
   }
@@ -108,8 +108,8 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
       # ends that are seen where an interval is shorter than its point
       arrow = grid::arrow(angle = 90, ends = "both", length = unit(0.13 * base_size, "mm"))) +
     geom_point(size = 0.17 * base_size) +
-    ggplot2::scale_colour_manual(values = c(better = ink[3], "not clear" = "grey45", worse = ink[2])) +
-    ggplot2::scale_shape_manual(values = c(better = 16, "not clear" = 1, worse = 17)) +
+    ggplot2::scale_colour_manual(values = c(better = ink[3], "no clear difference" = "grey45", worse = ink[2])) +
+    ggplot2::scale_shape_manual(values = c(better = 16, "no clear difference" = 1, worse = 17)) +
     ggplot2::scale_x_continuous(breaks = function(limits) few_breaks(limits, if (base_size >= 9 && length(unique(table$panel)) <= 2) 5 else 3), labels = say_plain) +
     # With many pairs some names are left out rather than printed over each other.
     ggplot2::scale_y_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE)) +

@@ -46,6 +46,26 @@ gp_growth <- function(object, pairs) {
   share <- growth_share * if (is.null(object$bent)) 1 else object$bent # which fits of older versions do not know
   some <- diff(floor(share * 0:pairs + 1e-9)) > 0
   growth <- numeric(pairs)
-  growth[some] <- abs(stats::rcauchy(sum(some), scale = growth_scale))
+  growth[some] <- stats::qcauchy((1 + even_draws(sum(some))) / 2, scale = growth_scale) # of the absolute value
   list(growth = growth, ends = c(ends, 2 * object$hyper[["slope"]] / (ends[2] - ends[1])))
+}
+
+#' Uniform numbers in (0, 1), one in each of n equal parts, in random order: quantiles of what is made of them hardly depend on chance, which
+#' matters in the long tails of growths
+#' @noRd
+even_draws <- function(n) {
+  if (n == 0) return(numeric())
+  (order(stats::runif(n)) - stats::runif(n)) / n
+}
+
+#' Shares of rows that the model knows nothing of, equation (38b), one per draw
+#'
+#' The quantiles of Beta(a, N) at multiples of the golden ratio, which fill (0, 1) evenly: limits vary less than with random shares. Draws are in
+#' no order, so that shares are independent of them.
+#' @return list: `share` [draws], `even`: probabilities of the classes in such rows, one number or [n x k]; NULL for a fit without.
+#' @noRd
+gp_unknown <- function(object, at, draws) {
+  if (!has_unknown(object)) return(NULL)
+  u <- (seq_len(draws) * (sqrt(5) - 1) / 2) %% 1
+  list(share = stats::qbeta(u, object$outside, old_weight(object)), even = even_classes(object, at))
 }

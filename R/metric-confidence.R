@@ -13,7 +13,9 @@
 #' \deqn{\left| o \, P(\mathrm{wrong}) - u \, P(\mathrm{right}) \right| =
 #'       \left| \mathrm{E}\,\hat z - P(\mathrm{right}) \right|.}{
 #'       |o P(wrong) - u P(right)| = |E z - P(right)|.}
-#' All are estimated by means over the rows and lie in \eqn{[0, 1]}. A gap near 0 is good. Compare over- and
+#' All are estimated by means over the rows and lie in \eqn{[0, 1]}. A gap near 0 is good. It has no sign: the forecast is
+#' overconfident on average if \eqn{o \, P(\mathrm{wrong})}{o P(wrong)} is the larger of the two (the mean confidence exceeds the accuracy), and
+#' underconfident otherwise; `print()` of [calib_metrics()] says which. Compare over- and
 #' underconfidence between forecasts of the same rows; lowering one often raises the other. Neither is zero for a
 #' calibrated forecast: even the true probabilities have positive over- and underconfidence, unless all of them are 0 or
 #' 1, but the two then balance and the gap is zero. The gap is a lower bound of the calibration error ([ece()]),

@@ -366,12 +366,20 @@ diagram_caption <- function(tables, plan, base_size) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
     }, ", from the 1st to the 99th percentile of the scores.", if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
   } else {
-    paste0("Boxes: difference between mean probability and observed frequency, faint where a bin has few rows",
+    paste0("Boxes: difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
       if (few_bins(tables)) " Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".")
   }
   wrap_words(rows, classes, how, numbers = say_corner(tables, plan, base_size), base_size = base_size)
+}
+
+#' What the colours of the boxes mean, of those that are drawn
+#' @noRd
+say_colours <- function(tables) {
+  gap <- unlist(lapply(tables, function(table) table$gap[table$n > 0]))
+  said <- c(if (any(gap > 0, na.rm = TRUE)) "orange: probability too high", if (any(gap < 0, na.rm = TRUE)) "blue: too low")
+  if (length(said)) paste0(" (", sub("^blue: too low$", "blue: probability too low", paste(said, collapse = ", ")), ")")
 }
 
 #' What the numbers in the corner are, or NULL where they need no words

@@ -15,7 +15,8 @@
 #'   averages over `n_draws` random functions.
 #' @param n_draws How many functions to draw. They come in antithetic pairs, so that an odd number is rounded up. The
 #'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is between 1000 and 20,000, more for fewer rows and classes
-#'   (20,000 up to 12 rows of two classes), so that limits of a few rows hardly change from one call to the next.
+#'   (20,000 up to 12 rows of two classes), so that limits of a few rows hardly change from one call to the next. Lower limits of
+#'   probabilities near 0 can be tiny (1e-50, say) and change by a factor from call to call: read them as 0.
 #' @param level Coverage of the interval, for `type = "interval"`.
 #' @param independent For `approx = "mc"`: draw the latent values of a row independently of each other, as in the paper,
 #'   instead of drawing functions? This is kept for comparison only. It changes the most likely class of some rows, and
@@ -71,9 +72,10 @@
 #' With 3 to 26 classes and class effects, probabilities allow for new rows that are unlike all N calibration rows
 #' (N is the total weight if rows are weighted). A new row is assumed to be of this kind with probability 0.2/(N + 0.2),
 #' and then all K classes are equally likely. So no class gets a probability below 0.2/(N + 0.2)/K, unless a logit of
-#' `-Inf` rules it out. Draws and the limits of intervals do not include this term: 0.2/(N + 0.2) is the mean of the unknown share of such rows, but
-#' its distribution is very skewed, and its median is less than a tenth of that. Neither does `approx
-#' = "mean"`, which is the softmax of the posterior mean.
+#' `-Inf` rules it out. 0.2/(N + 0.2) is the mean of the unknown share of such rows, whose distribution, Beta(0.2, N), is very skewed: half of it lies below
+#' a tenth of the mean, and its 97.5 % quantile is 7.5 times the mean. Limits of intervals are computed twice, without such rows and with shares from this distribution, and
+#' the limit further out is taken. So the interval of a probability near 0 goes from practically 0 to a multiple of the
+#' estimate. Draws are without such rows, and so is `approx = "mean"`, which is the softmax of the posterior mean.
 #'
 #' With more than 26 classes the offsets are taken at their means for `"prob"` and `"class"`. If there is a matrix as well, `"delta"` takes into account
 #' the uncertainty of matrix, powers and offsets, by a second-order expansion on top of the probabilities of the map. `"mc"` and intervals draw
@@ -203,11 +205,18 @@ outside_rows <- 0.2
 #' @param probs probabilities; @param at as of gp_newdata(): classes that are ruled out stay so.
 #' @noRd
 share_out <- function(probs, object, at) {
-  k <- length(object$classes)
-  if (k == 2 || is.null(object$outside)) return(probs) # fits of older versions have none
+  if (!has_unknown(object)) return(probs)
   share <- object$outside / (old_weight(object) + object$outside)
-  any <- if (is.null(at$gone)) 1 / k else as.vector(!at$gone) / rowSums(!at$gone)
-  (1 - share) * probs + share * any
+  (1 - share) * probs + share * even_classes(object, at)
+}
+
+# fits of older versions have none
+has_unknown <- function(object) length(object$classes) > 2 && !is.null(object$effects) && !is.null(object$outside)
+
+#' Probabilities of the classes in a row that the effects know nothing of: one number, or [n x k] where some are ruled out
+#' @noRd
+even_classes <- function(object, at) {
+  if (is.null(at$gone)) 1 / length(object$classes) else as.vector(!at$gone) / rowSums(!at$gone)
 }
 
 #' The routine of the core for a fit that keeps the order, one of the process alone, or one with effects
@@ -297,7 +306,7 @@ gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
   probs <- c(1 - level, 1 + level) / 2
   out <- array(c(estimate, rep(0, 2 * length(estimate))), c(dim(estimate), 3),
     dimnames = c(dims, list(c("estimate", "lower", "upper"))))
-  another <- !is.null(object$averaged) || !is.null(object$outside) # posterior than that of the estimate
+  another <- has_other_posterior(object)
   object <- gp_averaged(object)
   if (!is.null(object$offsets)) {
     gp_each_offsets(object, at, pairs, vary_slope, threads, function(rows, draws) {
@@ -305,13 +314,18 @@ gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
     })
   } else {
     if (!vary_slope) object <- gp_known_slope(object)
-    functions <- gp_functions(object, at, pairs, vary_slope)
+    functions <- c(gp_functions(object, at, pairs, vary_slope), gp_unknown(object, at, 2 * pairs))
     out[, , 2:3] <- call_interval(object, at, functions, probs, threads)
   }
   if (another) with_estimate(out) else out
 }
 
-#' Intervals made to hold the estimate, which belongs to the hyperparameters of the optimum, and may have a share of eq. (38a)
+#' Do intervals come from another posterior than the estimate?
+#' @noRd
+has_other_posterior <- function(object) !is.null(object$averaged) || has_unknown(object)
+
+#' Intervals made to hold the estimate, which belongs to the hyperparameters of the optimum, and may have a share of eq. (38a), whose
+#' distribution is skewed: of intervals that are not wide (50 %, say), the mean may lie above the upper limit
 #' @noRd
 with_estimate <- function(x) {
   x[, , 2] <- pmin(x[, , 2], x[, , 1])

@@ -22,20 +22,32 @@ gp_interval_prior <- function(object, at, n_draws, level, vary_slope, dims, thre
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
     part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows],
       gone = if (!is.null(at$gone)) at$gone[rows, , drop = FALSE])
-    draws <- gp_draws_prior(object, part, n_draws, vary_slope, list(NULL, object$classes), threads, shift)
-    out[rows, , 2:3] <- .Call(C_draw_quantiles, as.vector(draws), length(rows) * ncol(estimate),
-      c(1 - level, 1 + level) / 2)
+    draws <- gp_draws(object, part, n_draws, vary_slope, list(NULL, object$classes), threads)
+    limits <- function(draws) {
+      .Call(C_draw_quantiles, as.vector(shift_draws(draws, shift)), length(rows) * ncol(estimate), c(1 - level, 1 + level) / 2)
+    }
+    ends <- limits(draws)
+    unknown <- gp_unknown(object, part, n_draws)
+    if (!is.null(unknown)) { # as r_effects_interval() has it
+      for (d in seq_len(n_draws)) draws[, , d] <- (1 - unknown$share[d]) * draws[, , d] + unknown$share[d] * unknown$even
+      shared <- limits(draws)
+      ends <- cbind(pmin(ends[, 1], shared[, 1]), pmax(ends[, 2], shared[, 2]))
+    }
+    out[rows, , 2:3] <- ends
   }
-  if (is.null(object$averaged)) out else with_estimate(out)
+  if (has_other_posterior(object)) with_estimate(out) else out
 }
 
 #' Draws under other class frequencies: array N x K x n_draws
 #' @noRd
 gp_draws_prior <- function(object, at, n_draws, vary_slope, dims, threads, shift) {
-  draws <- gp_draws(object, at, n_draws, vary_slope, dims, threads)
+  shift_draws(gp_draws(object, at, n_draws, vary_slope, dims, threads), shift)
+}
+
+shift_draws <- function(draws, shift) {
   if (is.null(shift)) return(draws)
   for (d in seq_len(dim(draws)[3])) {
-    draws[, , d] <- shift_probs(matrix(draws[, , d], nrow(at$z)), shift)
+    draws[, , d] <- shift_probs(matrix(draws[, , d], nrow(draws)), shift)
   }
   draws
 }

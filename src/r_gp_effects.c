@@ -241,7 +241,10 @@ SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads)
 
 #define INTERVAL_DOUBLES 4000000 /* of draws at a time, at the most */
 
-/* Quantiles ends = c(lower, upper) of the draws: [n x k x 2]. */
+/* Quantiles ends = c(lower, upper) of the draws: [n x k x 2]. functions: see
+ * r_effects_draws. If it has share [2 pairs] and even ([1], or [n x k]), limits are those
+ * further out of two: with every draw p as it is, and as (1 - share) p + share even, eq.
+ * (38b). */
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 0);
@@ -251,6 +254,12 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
   const double *x = r_doubles(r_element(functions, "x"), "x", (R_xlen_t)(size * pairs));
   const double *e = r_doubles(noise, "e", -1), *end = r_doubles(ends, "ends", 2);
   const gpc_lift lift = r_gp_lift(functions, pairs);
+  const double *share = r_doubles_or_null(r_element_or_null(functions, "share"), "share",
+                                          (R_xlen_t)(2 * pairs));
+  SEXP rest = share ? r_element(functions, "even") : R_NilValue;
+  const int each = share && XLENGTH(rest) != 1;
+  const double *even =
+      share ? r_doubles(rest, "even", each ? (R_xlen_t)(n * k) : 1) : NULL;
   SEXP out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)(2 * n * k)));
   size_t rows = INTERVAL_DOUBLES / (k * 2 * pairs);
   rows = rows < 1 ? 1 : rows < n ? rows : n;
@@ -273,6 +282,13 @@ SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threa
         double *to = REAL(out) + first + i + n * j;
         to[0] = gpc_quantile(2 * pairs, draws, end[0]);
         to[n * k] = gpc_quantile(2 * pairs, draws, end[1]);
+        if (!share)
+          continue;
+        const double there = even[each ? first + i + n * j : 0];
+        for (size_t d = 0; d < 2 * pairs; d++)
+          draws[d] = (1.0 - share[d]) * all[i + count * (j + k * d)] + share[d] * there;
+        to[0] = fmin(to[0], gpc_quantile(2 * pairs, draws, end[0]));
+        to[n * k] = fmax(to[n * k], gpc_quantile(2 * pairs, draws, end[1]));
       }
   }
   UNPROTECT(1);

@@ -402,3 +402,14 @@ test_that("a list of forecasts gives a table with all of them", {
   expect_error(calib_metrics(list(a = pair$p, b = 3 * blur), pair$y), "`probs\\$b` has rows", class = "gpcalib_error_input")
   expect_error(calib_metrics(list(a = pair$p, a = blur), pair$y), "a name twice", class = "gpcalib_error_input")
 })
+
+test_that("print() says on which side of the accuracy the mean confidence lies", {
+  y <- rep(1:0, c(75, 25))
+  said <- function(...) paste(trimws(utils::capture.output(print(calib_metrics(...)))), collapse = " ")
+  expect_match(said(rep(.9, 100), y), "accuracy|, of the most likely class; overconfident on average", fixed = TRUE)
+  expect_match(said(rep(.6, 100), y), "class; underconfident on average", fixed = TRUE)
+  expect_match(suppressWarnings(said(rep(.9, 100), factor(rep(1, 100), 0:1))), "class; underconfident on average", fixed = TRUE) # none is wrong
+  both <- list(A = rep(.9, 100), B = rep(.6, 100), C = rep(.95, 100))
+  expect_match(said(both, y), "on average overconfident: A, C; underconfident: B", fixed = TRUE)
+  expect_match(said(both[c(1, 3)], y), "all overconfident on average", fixed = TRUE)
+})

@@ -120,3 +120,8 @@ test_that("summary() has mean probabilities before and after beside the frequenc
   many <- matrix(rnorm(500 * 30), 500)
   expect_output(print(summary(calib_temperature(many, max.col(many - log(-log(matrix(runif(15000), 500))))))), "rows, of the 6 classes that were farthest off:")
 })
+
+test_that("all methods that can shift a class are named", {
+  expect_identical(shifting_methods(3), "calib_gp(), calib_vector(), calib_matrix(), calib_platt() and calib_beta()")
+  expect_identical(shifting_methods(2, "or"), "calib_gp(), calib_platt() or calib_beta()")
+})

@@ -304,6 +304,43 @@ test_that("a quarter of the draws grow beyond the scores that rows tell of, and 
   }
 })
 
+test_that("limits of tiny probabilities are steady, and are not the estimates", {
+  d <- with_seed(31, {
+    z <- matrix(stats::rnorm(4 * 400, sd = 2.5), 400)
+    z <- z - rowMeans(z)
+    list(z = z, y = factor(oracle_draw(oracle_softmax(z)), levels = 1:4))
+  })
+  fit <- fit_gp2(d, class_effects = "matrix")
+  fit$averaged$bent <- NULL # all growths there may be
+  z <- rbind(c(7, -2, -2, -3), c(-7, 3, 2, 2), c(0.2, 0.1, -0.1, -0.2))
+  limits <- function(seed, ...) with_seed(seed, suppressWarnings(predict(fit, z, type = "interval", n_draws = 4000, ...)))
+  all <- lapply(1:6, limits)
+  lowest <- vapply(all, function(x) log10(x[cbind(c(1, 1, 2), c(2, 4, 1), 2)]), numeric(3))
+  expect_lt(max(lowest), -10)
+  expect_lt(max(apply(lowest, 1, function(x) diff(range(x)))), 1.5) # 12 to 25 with growths drawn at random
+  expect_true(all(all[[1]][, , "upper"] > all[[1]][, , "estimate"]))
+  expect_gt(all[[1]][1, 4, "upper"], 3 * all[[1]][1, 4, "estimate"])
+
+  # eq. (38b), from the same draws
+  share <- stats::qbeta((seq_len(4000) * (sqrt(5) - 1) / 2) %% 1, 0.2, 400)
+  expect_equal(mean(share), 0.2 / 400.2, tolerance = 0.02)
+  for (prior in list(NULL, c(0.4, 0.3, 0.2, 0.1))) {
+    draws <- unname(with_seed(1, suppressWarnings(predict(fit, z, type = "draws", n_draws = 4000))))
+    limit <- function(p) {
+      if (!is.null(prior)) {
+        p <- sweep(p, 2, prior / fit$prior, "*")
+        p <- sweep(p, c(1, 3), apply(p, c(1, 3), sum), "/")
+      }
+      apply(p, 1:2, stats::quantile, c(0.025, 0.975), names = FALSE)
+    }
+    plain <- limit(draws)
+    shared <- limit(sweep(draws, 3, 1 - share, "*") + rep(share / 4, each = length(z)))
+    found <- unname(limits(1, prior = prior))
+    expect_equal(found[, , 2], pmin(plain[1, , ], shared[1, , ], found[, , 1]), tolerance = 1e-10)
+    expect_equal(found[, , 3], pmax(plain[2, , ], shared[2, , ], found[, , 1]), tolerance = 1e-10)
+  }
+})
+
 test_that("monotone fits keep the order in averaged intervals and draws", {
   d <- two_bent(100, 7)
   fit <- fit_gp2(d, monotone = TRUE)

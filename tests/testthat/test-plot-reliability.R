@@ -430,3 +430,11 @@ test_that("classes without cases are left out unless they are named, and the cap
   cut <- cut[cut$class %in% c("a", "b"), ] # of the others nothing is known
   expect_match(caption(autoplot(cut, classes = 6)), "2 of 5 classes. ", fixed = TRUE)
 })
+
+test_that("the caption explains the colours of the boxes that are drawn", {
+  caption <- function(p, y) gsub("\n", " ", plot_reliability(p, y)$labels$caption)
+  y <- rep(1:0, c(60, 40))
+  expect_match(caption(rep(.9, 100), y), "frequency (orange: probability too high), faint", fixed = TRUE)
+  expect_match(caption(rep(.2, 100), y), "frequency (blue: probability too low), faint", fixed = TRUE)
+  expect_match(caption(rep(c(.9, .2), 50), y), "(orange: probability too high, blue: too low)", fixed = TRUE)
+})

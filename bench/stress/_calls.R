@@ -117,6 +117,12 @@ all_calls <- function(n = 40, threads = 1) {
       many <- small_data(60, 9, 12)
       predict(calib_gp(many$z, many$y, class_effects = "matrix", integrate = FALSE, threads = threads), many$z[1:5, ])
     },
+    "gp short again" = function() { # the short form made of the full one, as tests do
+      many <- small_data(60, 9, 12)
+      fit <- calib_gp(many$z, many$y, class_effects = "matrix", integrate = FALSE, threads = threads)
+      effects <- gpcalib:::gp_full_effects(fit)$effects
+      .Call(gpcalib:::C_effects_short, effects, 9L, as.integer(length(fit$inducing) + effects$slopes), gpcalib:::alike_pairs)
+    },
     "gp offsets" = function() {
       set.seed(1)
       fit <- calib_gp(wide$z, wide$y, class_effects = "offset", threads = threads)

@@ -156,6 +156,7 @@ writeLines(c("# Streaming against fits of all rows", "", sprintf(
   "log loss and in the mean change of a probability; an update takes less time than the fit of all rows.", "",
   "A set, size or order that is missing below has not been run with this version of update(). Bytes: of the serialised object.",
   "Sets of more than 20 classes: all orders and sizes with the version of commit afdba91, which changes nothing for fewer classes (letter_qda and nextword_k1000: one commit earlier, the same for these). Sets of two classes: batches of 100 in the first order with commit 28a1d15, which gave the same log losses to six digits; the rest before.", "",
+  "Why the order matters for nextword_k1000, what the bytes are and how many saveRDS() writes: bench/results/stream-limits.md.", "",
   "## 2000 rows, default settings", "", summary_of("short"), order_of("short"), "", table_of("short"), "",
   "## Up to 6000 rows, default settings: many rows are frozen at the end", "", summary_of("long"), "", table_of("long"), "",
   "## 2000 rows, no rows in the object (`gp_control(buffer = 0)`)", "", "Every 500 rows, six sets.", "",

@@ -501,6 +501,40 @@ test_that("the order of batches of many classes hardly matters", {
   }
 })
 
+test_that("rows of more than 200 classes are stored where `buffer` says so: the order of batches then matters less to a map that bends", {
+  for (seed in c(5, 6, 81)) { # where the truth is a line the quadratics serve as well, and stored rows are rounded
+    d <- with_seed(seed, {
+      z <- matrix(stats::rnorm(400 * 210, sd = 1.5), 400)
+      list(scores = z, labels = factor(oracle_draw(oracle_softmax(4 * tanh(z / 2) + 0.2 * z)), levels = 1:210))
+    })
+    apart <- function(buffer) {
+      fits <- lapply(list(1:400, 400:1), function(order) {
+        fit <- rows_gp(d$scores[order[1:100], ], d$labels[order[1:100]], control = gp_control(buffer = buffer))
+        for (b in 1:3) fit <- more(fit, d$scores[order[100 * b + 1:100], ], d$labels[order[100 * b + 1:100]])
+        fit
+      })
+      expect_identical(fits[[1]]$stream$rows$n, if (!is.null(buffer)) 400L)
+      p <- lapply(fits, predict, d$scores)
+      sum(abs(p[[1]] - p[[2]])) / 800
+    }
+    stored <- apart(400)
+    expect_lt(stored, 0.0025)
+    expect_lt(stored, apart(NULL))
+  }
+})
+
+test_that("the file of a two-class fit has about 10 kB, however many updates there were", {
+  d <- with_seed(82, mixed_data(900, 2))
+  file <- tempfile()
+  on.exit(unlink(file))
+  fit <- suppressWarnings(calib_gp(d$scores[1:100, ], d$labels[1:100], class_effects = "matrix", integrate = FALSE))
+  for (b in 1:8) {
+    fit <- more(fit, d$scores[100 * b + 1:100, ], d$labels[100 * b + 1:100])
+    saveRDS(fit, file)
+    expect_lt(file.size(file), 11000)
+  }
+})
+
 test_that("rows of many classes as objects had them before, in two bytes, go on", {
   d <- with_seed(79, mixed_data(1100, 60))
   fit <- rows_gp(d$scores[1:900, ], d$labels[1:900], control = gp_control())

@@ -202,10 +202,6 @@ test_that("bad arguments are named", {
 })
 
 test_that("a fit that does not hold its log-likelihood says so", {
-  for (fit in list(calib_temperature(three$z, y3), calib_vector(three$z, y3))) {
-    fit["log_lik"] <- list(NULL)
-    expect_error(logLik(fit), "log-likelihood", class = "gpcalib_error_input")
-  }
   fit <- calib_beta(d$p, d$y)
   fit["log_lik"] <- list(NULL)
   expect_error(logLik(fit), "log-likelihood", class = "gpcalib_error_input")

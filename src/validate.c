@@ -115,7 +115,9 @@ double gpc_concordance(size_t n, const double *x, const int *hit, const double *
     below[1] += here[1];
     from = to;
   }
-  const double share = fmin(pairs / (events * others), 1.0); /* rounded sums of weights */
+  double share = pairs / (events * others);
+  if (share > 1.0) /* rounded sums of weights; fmin() would turn the NaN of no pairs into 1 */
+    share = 1.0;
   for (size_t i = 0; i < n; i++)
     influence[i] = (w ? w[i] : 1.0) * (influence[i] - share) / (hit[i] ? events : others);
   return share;

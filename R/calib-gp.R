@@ -136,8 +136,8 @@
 #' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. A process with
 #' \eqn{\nu = 1/2}{nu = 1/2} also varies between its knots, where this distribution interpolates; the variance of these
 #' deviations is added when intervals are computed and draws are made. Intervals held straight lines too often; where a line is
-#' likely, standard deviations are therefore reduced: with two classes and few rows by up to 26 %, with more classes by up to 17 % (ten classes) or
-#' 34 % (a hundred), if class effects are unlikely as well. An
+#' likely, standard deviations are therefore reduced: with two classes and few rows by up to 26 %, with more classes by up to 23 % (ten classes) or
+#' 34 % (a hundred), if class effects are unlikely as well. With two classes, functions that fall steeply while the score rises are corrected before limits are computed (see [predict.calib_gp()]). An
 #' interval that would not contain the probability itself is extended to do so.
 #'
 #' With up to 40 class effects, the average is also taken over a factor of the variance of each kind of effect. With three or more

@@ -14,8 +14,8 @@
 #'   `"mean"` takes the softmax of the posterior mean. `"mc"`
 #'   averages over `n_draws` random functions.
 #' @param n_draws How many functions to draw. They come in antithetic pairs, so that an odd number is rounded up. The
-#'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is between 1000 and 20,000, more for fewer rows and classes
-#'   (20,000 up to 12 rows of two classes), so that limits of a few rows hardly change from one call to the next. Lower limits of
+#'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is 4000 with two classes, and with more between 1000 and 20,000, more for fewer rows and classes,
+#'   so that limits of a few rows hardly change from one call to the next. Lower limits of
 #'   probabilities near 0 can be tiny (1e-50, say) and change by a factor from call to call: read them as 0.
 #' @param level Coverage of the interval, for `type = "interval"`.
 #' @param independent For `approx = "mc"`: draw the latent values of a row independently of each other, as in the paper,
@@ -58,6 +58,10 @@
 #' `integrate = TRUE` the limits allow for maps that are rougher than the fitted one, which lowers the lower limits of probabilities near 1, and for maps that are steeper
 #' than it beyond most of the calibration scores, which raises the upper limits. (The second is not done with `vary_slope = FALSE`, `monotone = TRUE` or
 #' `mean = "log"`; for details see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`.)
+#'
+#' With two classes a calibrated probability hardly ever falls while the score rises, and the limits allow for that. Each function drawn is replaced by the nearest one that
+#' nowhere falls faster than a quarter of the mean slope (on the scale of log-odds; equation (43c) of the same vignette). So the limits of a score depend on those of its neighbours, and hardly ever fall while the score rises. This is not done where the mean of the
+#' functions clearly falls itself, nor with `integrate = FALSE`, `monotone = TRUE` or `mean = "log"`. `"draws"` are functions as they are drawn.
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is 0.92 to 1.00
 #' for most true maps, and lower for wavy or shifted maps and few calibration rows. The tables are in
@@ -119,6 +123,7 @@ predict.calib_gp <- function(object, newdata,
     n_draws <- switch(type, interval = interval_draws(nrow(data$scores), length(object$classes)), draws = 1000, 100)
   }
   n_draws <- check_count(n_draws, "n_draws", 2, 1e6)
+  map_draws <- if (given[["n_draws"]]) n_draws else limits_draws
   shift <- check_shift(object, prior)
   dims <- list(data$rows, object$classes)
   if (nrow(data$scores) == 0) return(empty_prediction(object, dims, type, n_draws))
@@ -128,18 +133,13 @@ predict.calib_gp <- function(object, newdata,
     latent = lapply(gp_latent_rows(object, at, data$threads), `dimnames<-`, dims),
     draws = gp_draws_prior(object, at, n_draws, vary_slope, dims, data$threads, shift),
     interval = if (is.null(shift)) {
-      gp_interval(object, at, n_draws, level, vary_slope, dims, data$threads)
+      gp_interval(object, at, n_draws, level, vary_slope, dims, data$threads, map_draws)
     } else {
-      gp_interval_prior(object, at, n_draws, level, vary_slope, dims, data$threads, shift)
+      gp_interval_prior(object, at, n_draws, level, vary_slope, dims, data$threads, shift, map_draws)
     },
     gp_prob_or_class(object, at, approx, n_draws, independent, data, type, shift)
   )
 }
-
-#' How many functions to draw for intervals: with 1000, limits of single rows change in the second decimal from call to call. The
-#' effects of K classes that are drawn grow with K^2.
-#' @noRd
-interval_draws <- function(rows, classes) min(20000, max(1000, 2 * floor(5e5 / (max(rows, 1) * classes^2))))
 
 #' A fit that keeps the order predicts the class with the highest score
 #' @noRd
@@ -296,41 +296,6 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
       e = stats::rnorm(length(part$z) * pairs), independent = TRUE))
   })
   do.call(rbind, parts)
-}
-
-#' Array N x K x 3
-#' @noRd
-gp_interval <- function(object, at, n_draws, level, vary_slope, dims, threads) {
-  estimate <- gp_probs(object, at, "delta", threads = threads)
-  pairs <- (n_draws + 1L) %/% 2L
-  probs <- c(1 - level, 1 + level) / 2
-  out <- array(c(estimate, rep(0, 2 * length(estimate))), c(dim(estimate), 3),
-    dimnames = c(dims, list(c("estimate", "lower", "upper"))))
-  another <- has_other_posterior(object)
-  object <- gp_averaged(object)
-  if (!is.null(object$offsets)) {
-    gp_each_offsets(object, at, pairs, vary_slope, threads, function(rows, draws) {
-      out[rows, , 2:3] <<- .Call(C_draw_quantiles, draws, length(rows) * ncol(estimate), probs)
-    })
-  } else {
-    if (!vary_slope) object <- gp_known_slope(object)
-    functions <- c(gp_functions(object, at, pairs, vary_slope), gp_unknown(object, at, 2 * pairs))
-    out[, , 2:3] <- call_interval(object, at, functions, probs, threads)
-  }
-  if (another) with_estimate(out) else out
-}
-
-#' Do intervals come from another posterior than the estimate?
-#' @noRd
-has_other_posterior <- function(object) !is.null(object$averaged) || has_unknown(object)
-
-#' Intervals made to hold the estimate, which belongs to the hyperparameters of the optimum, and may have a share of eq. (38a), whose
-#' distribution is skewed: of intervals that are not wide (50 %, say), the mean may lie above the upper limit
-#' @noRd
-with_estimate <- function(x) {
-  x[, , 2] <- pmin(x[, , 2], x[, , 1])
-  x[, , 3] <- pmax(x[, , 3], x[, , 1])
-  x
 }
 
 #' Array N x K x n_draws

@@ -8,9 +8,9 @@
 #' @param shift list(from, to) of class frequencies.
 #' @return array N x K x 3.
 #' @noRd
-gp_interval_prior <- function(object, at, n_draws, level, vary_slope, dims, threads, shift) {
+gp_interval_prior <- function(object, at, n_draws, level, vary_slope, dims, threads, shift, map_draws = n_draws) {
   if (length(object$classes) == 2) {
-    out <- gp_interval(object, at, n_draws, level, vary_slope, dims, threads)
+    out <- gp_interval(object, at, n_draws, level, vary_slope, dims, threads, map_draws)
     for (part in 1:3) out[, 2, part] <- shift_probs(cbind(1 - out[, 2, part], out[, 2, part]), shift)[, 2]
     out[, 1, ] <- 1 - out[, 2, c(1, 3, 2)] # the lower limit of one class is the upper one of the other
     return(out)
@@ -20,8 +20,7 @@ gp_interval_prior <- function(object, at, n_draws, level, vary_slope, dims, thre
   n <- nrow(estimate)
   block <- max(1L, as.integer(4e6 / (ncol(estimate) * n_draws)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
-    part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows],
-      gone = if (!is.null(at$gone)) at$gone[rows, , drop = FALSE])
+    part <- rows_of(at, rows)
     draws <- gp_draws(object, part, n_draws, vary_slope, list(NULL, object$classes), threads)
     limits <- function(draws) {
       .Call(C_draw_quantiles, as.vector(shift_draws(draws, shift)), length(rows) * ncol(estimate), c(1 - level, 1 + level) / 2)

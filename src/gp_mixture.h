@@ -67,7 +67,7 @@ static inline gpc_mixture_narrowing gpc_mixture_narrow(size_t k, double rows,
   const double few = rows > 100.0 ? 100.0 / rows : 1.0;
   if (k == 2)
     return (gpc_mixture_narrowing){.share = 0.26 * few * few, .high = 1.0};
-  const double share = fmin(0.17 * log10((double)k), 0.34);
+  const double share = fmin(0.17 * log10((double)k) * (1.0 + 0.35 * few), 0.34);
   return (gpc_mixture_narrowing){.share =
                                      share * fmin(fmax((0.5 - effects) / 0.25, 0.0), 1.0),
                                  .some = 0.15,

@@ -43,6 +43,7 @@ SEXP r_wide_latent(SEXP at, SEXP wide);
 SEXP r_wide_shift(SEXP p, SEXP mean, SEXP sd, SEXP e);
 SEXP r_wide_draws(SEXP p, SEXP at, SEXP wide, SEXP e);
 SEXP r_draw_quantiles(SEXP draws, SEXP rows, SEXP ends);
+SEXP r_rising_limits(SEXP draws, SEXP z, SEXP ends);
 /* r_merge.c */
 SEXP r_merge_rows(SEXP f, SEXP cell, SEXP label, SEXP weight, SEXP most);
 /* r_query.c */
@@ -160,6 +161,7 @@ static const R_CallMethodDef calls[] = {
     CALL(wide_shift, 4),
     CALL(wide_draws, 4),
     CALL(draw_quantiles, 3),
+    CALL(rising_limits, 3),
     CALL(merge_rows, 5),
     CALL(query_information, 3),
     CALL(query_greedy, 4),

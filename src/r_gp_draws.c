@@ -4,6 +4,7 @@
 #include "gp_draws.h"
 #include "gp_interval.h"
 #include "r_gp_unpack.h"
+#include "rising.h"
 
 #include <float.h>
 #include <string.h>
@@ -81,4 +82,19 @@ SEXP r_gp_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads) {
                   REAL(out));
   UNPROTECT(1);
   return out;
+}
+
+/* Limits [g x 2] at ends = c(lower, upper) of the log-odds of the second of two classes, by
+ * draws [g x 2 x d] at places z [g] (rising.h); NULL where the draws fall. */
+SEXP r_rising_limits(SEXP draws, SEXP z, SEXP ends) {
+  const double *p = r_doubles(draws, "draws", -1), *at = r_doubles(z, "z", -1),
+               *end = r_doubles(ends, "ends", 2);
+  const size_t g = (size_t)XLENGTH(z);
+  if (g < 2 || XLENGTH(draws) % (R_xlen_t)(2 * g) || XLENGTH(draws) == 0)
+    Rf_error("internal error: draws are not those of %d places", (int)g);
+  SEXP out = PROTECT(Rf_allocMatrix(REALSXP, (int)g, 2));
+  const int rises = gpc_rising_limits(g, (size_t)XLENGTH(draws) / (2 * g), at, p, end[0],
+                                      end[1], &r_memory, REAL(out));
+  UNPROTECT(1);
+  return rises ? out : R_NilValue;
 }

@@ -448,15 +448,24 @@ test_that("limits of a few rows hardly depend on the draw, and n_draws is the us
   set.seed(2)
   one <- predict(fit, 0.3, type = "interval")
   set.seed(2)
-  expect_identical(predict(fit, 0.3, type = "interval", n_draws = 20000), one)
+  expect_identical(predict(fit, 0.3, type = "interval", n_draws = 4000), one)
   set.seed(2)
   expect_false(identical(predict(fit, 0.3, type = "interval", n_draws = 1000), one))
-  # many rows take no more than before
-  many <- rep(0.3, 500)
+  # limits are those of the map, whatever the other rows are
+  many <- c(0.3, runif(500, 0.3, 0.7))
+  set.seed(2)
+  expect_identical(predict(fit, many, type = "interval")[1, , ], one[1, , ])
+  # without the average they are those of the rows
+  plain <- suppressWarnings(calib_gp(plogis(z), y, integrate = FALSE))
+  set.seed(2)
+  one <- predict(plain, 0.3, type = "interval")
+  set.seed(2)
+  expect_identical(predict(plain, 0.3, type = "interval", n_draws = 20000), one)
+  many <- rep(0.3, 500) # take no more than before
   set.seed(3)
-  all <- predict(fit, many, type = "interval")
+  all <- predict(plain, many, type = "interval")
   set.seed(3)
-  expect_identical(predict(fit, many, type = "interval", n_draws = 1000), all)
+  expect_identical(predict(plain, many, type = "interval", n_draws = 1000), all)
 })
 
 test_that("two classes: scores are outside where no row was, whatever the map has seen", {

@@ -66,8 +66,8 @@
 #' * `"auto"`, the default, adds the effects unless that makes the log evidence (its lower bound, the ELBO) worse by more than 1. Smaller losses are within the error of the bound,
 #'   and effects that are not needed are shrunk to almost nothing. (With more than
 #'   26 classes a score test decides first: offsets are fitted if it favours them, the matrix unless it clearly speaks
-#'   against it or there are fewer rows than classes.) `print()` says which were chosen and by how much they change
-#'   the log evidence. With `mean = "log"`,
+#'   against it or there are fewer rows than classes.) `print()` says which were chosen, by how much they change
+#'   the log evidence together, and which of them the data support: those that raise it by at least 1, given the others. The rest is merely allowed. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper.
 #' * `"offset"` and `"matrix"` add these effects in any case.
@@ -135,9 +135,10 @@
 #' approximation, as in the integrated nested Laplace approximation of Rue, Martino and Chopin (2009). The average is
 #' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. A process with
 #' \eqn{\nu = 1/2}{nu = 1/2} also varies between its knots, where this distribution interpolates; the variance of these
-#' deviations is added when intervals are computed and draws are made. Intervals held straight lines too often; where a line is
-#' likely, standard deviations are therefore reduced: with two classes and few rows by up to 26 %, with more classes by up to 23 % (ten classes) or
-#' 34 % (a hundred), if class effects are unlikely as well. With two classes, functions that fall steeply while the score rises are corrected before limits are computed (see [predict.calib_gp()]). An
+#' deviations is added when intervals are computed and draws are made. When the true map was a straight line, intervals covered it more often than they should
+#' (95 % intervals in 98 to 100 % of simulations). Standard deviations are therefore reduced where a line is likely: with two classes and few rows by up to 26 %, with more classes by up to 23 % (ten classes) or
+#' 34 % (a hundred), if class effects are unlikely as well. With two classes, functions that fall steeply while the score rises are corrected before limits are computed
+#' (see [predict.calib_gp()]). An
 #' interval that would not contain the probability itself is extended to do so.
 #'
 #' With up to 40 class effects, the average is also taken over a factor of the variance of each kind of effect. With three or more

@@ -109,8 +109,12 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
   } else {
     measure(forecast)
   }
+  gaps <- unlist(lapply(forecasts, function(one) {
+    if (is.null(by)) return(gap_errors(one, clusters))
+    vapply(names(rows), function(name) gap_errors(forecast_rows(one, rows[[name]], name), cluster_rows(clusters, rows[[name]])), 0)
+  }), use.names = FALSE)
   structure(table, type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
-    class = c("calib_metrics", "data.frame"))
+    gap = stats::setNames(gaps, unique(measure_keys(table))), class = c("calib_metrics", "data.frame"))
 }
 
 #' Say of which forecast a warning is
@@ -169,25 +173,45 @@ measures_table <- function(sums, specs, k, slope = NA_real_, rows = NULL) {
   )
 }
 
-#' On which side the mean confidence lies, of all that are in a table, as words behind a line of print()
-#' @param whose names of the columns that say what a row is of.
+#' Of what each row of a table of measures is: "forecast, group"
 #' @noRd
-say_gap_side <- function(x, whose) {
-  key <- if (length(whose)) do.call(paste, c(unname(lapply(x[whose], as.character)), sep = ", ")) else rep("", nrow(x))
-  value <- function(name) {
-    rows <- x$measure == name
-    x$estimate[rows][match(unique(key), key[rows])]
+measure_keys <- function(x) {
+  whose <- intersect(c("forecast", "by"), names(x))
+  if (length(whose)) do.call(paste, c(unname(lapply(as.data.frame(x)[whose], as.character)), sep = ", ")) else rep("", nrow(x))
+}
+
+#' The mean confidence less the accuracy in standard errors; the error under calibration if that is larger
+#' @noRd
+gap_errors <- function(forecast, clusters) {
+  w <- if (is.null(forecast$weights)) rep(1, length(forecast$conf)) else forecast$weights
+  w <- w / sum(w)
+  gap <- forecast$conf - (forecast$pred == forecast$labels)
+  error <- w * (gap - sum(w * gap))
+  if (!is.null(clusters)) error <- rowsum(error, clusters$codes)
+  sum(w * gap) / sqrt(max(sum(error^2), sum(w^2 * forecast$conf * (1 - forecast$conf)), 1e-24))
+}
+
+#' On which side the mean confidence lies, of all that are in a table, as words behind a line of print(): only where the interval of the gap
+#' excludes 0; without intervals, where the gap is more than 1.96 standard errors
+#' @noRd
+say_gap_side <- function(x) {
+  errors <- attr(x, "gap")
+  key <- measure_keys(x)
+  errors <- errors[match(unique(key), names(errors))]
+  if (!length(errors) || anyNA(errors)) return(NULL) # of sums
+  clear <- abs(errors) > stats::qnorm(0.975)
+  if (!is.null(attr(x, "conf_level"))) {
+    rows <- x$measure == "confidence_gap"
+    clear <- (x$conf.low[rows][match(unique(key), key[rows])] > 0) %in% TRUE
   }
-  right <- value("class_accuracy")
-  if (anyNA(right)) return(NULL)
-  none <- function(share, value) ifelse(share > 0, share * value, 0) # NaN where no row is wrong, or none right
-  gap <- none(1 - right, value("overconfidence")) - none(right, value("underconfidence"))
-  side <- c("underconfident", "calibrated", "overconfident")[2 + sign(round(gap, 12))]
-  if (anyNA(side)) return(NULL)
-  if (length(unique(side)) == 1) return(paste0("; ", if (length(side) > 1) "all ", side[1], " on average"))
-  parts <- split(unique(key), factor(side, unique(side)))
-  paste0("; on average ", paste0(names(parts), ": ", vapply(parts, function(x) {
-    if (length(x) > 4) say_count(length(x), if (identical(whose, "by")) "group" else "row") else paste(x, collapse = ", ")
+  side <- ifelse(!clear, "no clear direction", ifelse(errors > 0, "overconfident", "underconfident"))
+  several <- length(side) > 1
+  if (length(unique(side)) == 1) {
+    return(if (!any(clear)) paste0("; ", side[1], if (several) " in any of them") else paste0("; ", if (several) "all ", side[1], " on average"))
+  }
+  parts <- split(unique(key), factor(side, c("overconfident", "underconfident", "no clear direction")), drop = TRUE)
+  paste0("; on average ", paste0(names(parts), ": ", vapply(parts, function(one) {
+    if (length(one) > 4) say_count(length(one), if (is.null(x[["forecast"]])) "group" else if (is.null(x[["by"]])) "forecast" else "row") else paste(one, collapse = ", ")
   }, ""), collapse = "; "))
 }
 
@@ -232,7 +256,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
   if (all(c("overconfidence", "underconfidence") %in% x$measure)) {
     cat("overconfidence: mean confidence of wrong predictions\nunderconfidence: mean doubt (1 - confidence) of correct ones\n")
     if ("confidence_gap" %in% x$measure) {
-      cat(strwrap(paste0("confidence_gap: |mean confidence - accuracy|, of the most likely class", say_gap_side(x, whose)), 79, exdent = 2), sep = "\n")
+      cat(strwrap(paste0("confidence_gap: |mean confidence - accuracy|, of the most likely class", say_gap_side(x)), 79, exdent = 2), sep = "\n")
     }
   }
   invisible(x)

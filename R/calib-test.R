@@ -118,7 +118,7 @@ calib_test <- function(probs, labels, method = c("likelihood", "spiegelhalter", 
 }
 
 test_after <- paste("A small p-value says that the probabilities are not exactly calibrated, not that they are far off: calib_validate() gives distances.",
-  "After calibration, what is left is also due to chance in the calibration rows, and only more of these rows can lower it.")
+  "If they have already been calibrated, part of the remaining error comes from the limited number of calibration rows, and only more of them can lower it.")
 
 test_sees <- list(
   likelihood = paste("This test sees probabilities that are too extreme, too cautious, or too high or low for a class.",

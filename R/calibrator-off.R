@@ -2,6 +2,7 @@
 # its frequency. A method that cannot shift a class (temperature scaling, say) may be off by a lot.
 
 off_limit <- 4 # standard errors
+off_named <- 3L # classes
 off_names <- c("class", "observed", "predicted", "errors")
 # Rows spread evenly over the data are predicted: so many scores, but neither fewer nor more rows than
 # these. A prediction of all rows would take as long as the fit.
@@ -57,7 +58,7 @@ own_rows <- function(object, data) {
   raw <- if (logits) exp(scores - new$scan$max) else scores
   total <- if (logits) rowSums(raw) else new$scan$sum
   before <- drop(crossprod(raw, w / sum(w) / total))
-  list(off = class_off(seen, sum((w / sum(w))^2)), means = class_means(before, seen), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
+  list(off = classes_off(seen, sum((w / sum(w))^2)), means = class_means(before, seen), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
     confidence = if (object$method %in% c("gp", "temperature")) own_confidence((if (logits) 1 else new$scan$max) / total, new$scan$arg == labels, w / sum(w)))
 }
 
@@ -94,9 +95,19 @@ say_loss <- function(object) {
   loss <- object[["row_loss"]]
   if (is.null(loss)) return(NULL)
   say <- function(x) if (is.na(x)) "infinite" else format(round(x, 4), nsmall = 4)
-  size <- off_size(object$n, length(object$classes))
-  paste0("log loss on ", if (size < object$n) paste(format(size, big.mark = ","), "of "), "these rows: ", say(loss[[1]]),
+  paste0("log loss on ", if (own_sample(object)) say_own_rows(object) else "these rows", ": ", say(loss[[1]]),
     " before, ", say(loss[[2]]), " after calibration (optimistic: these rows were used to fit)")
+}
+
+#' Is what a fit says of its own rows from a part of them?
+#' @noRd
+own_sample <- function(object) off_size(object$n, length(object$classes)) < object$n
+
+#' Which rows those are
+#' @noRd
+say_own_rows <- function(object, same = FALSE) {
+  if (!own_sample(object)) return("the calibration rows")
+  paste(if (same) "the same" else "a sample of", say_number(off_size(object$n, length(object$classes))), "calibration rows")
 }
 
 #' What is not known after update() or merge(), of which `seen_weight` is left
@@ -106,23 +117,38 @@ say_updated <- function(object) {
   "updated or merged: log loss and accuracy on the calibration rows are no longer known"
 }
 
-#' The class whose mean prediction is farthest from its frequency on the calibration rows
+#' The classes whose mean prediction is far from their frequency on the calibration rows
 #'
 #' @param seen what C_own_rows returned; @param squares sum of the squared shares of the rows.
-#' @return c(class = number, observed, predicted, errors = how many standard errors apart), or NULL when
-#'   no class is off by more than four.
+#' @return c(class = number, observed, predicted, errors = how many standard errors apart) of the worst class (of two: the second), NULL when
+#'   no class is off by more than four. Where several are, the same four numbers of the next two follow, and `count`, how many there are in all.
 #' @noRd
-class_off <- function(seen, squares) {
+classes_off <- function(seen, squares) {
   observed <- seen$observed
-  # A method that is sure of all its rows has no error of its own: that of the frequency is used.
-  error <- sqrt(pmax(seen$variance, squares * observed * (1 - observed), 1e-24)) # rounding may pass 1
+  # The error under calibration. Counts of a rare class are skewed: with half the variance of its frequency at least, a Poisson count of
+  # any mean is more than four off with a probability of at most 2.5e-4 (a normal variable: 6e-5), and a method that is sure of all its
+  # rows has an error, too.
+  error <- sqrt(pmax(seen$variance, squares * observed * (1 - observed) / 2, 1e-24)) # rounding may pass 1
   apart <- abs(seen$predicted - observed) / error
-  worst <- if (length(observed) == 2) 2L else which.max(apart)
-  if (apart[worst] <= off_limit) return(NULL)
-  c(class = as.double(worst), observed = observed[worst], predicted = seen$predicted[worst], errors = apart[worst])
+  far <- if (length(observed) == 2) 2L else order(-apart)
+  far <- far[apart[far] > off_limit]
+  if (!length(far)) return(NULL)
+  some <- utils::head(far, off_named)
+  out <- stats::setNames(as.vector(rbind(some, observed[some], seen$predicted[some], apart[some])), rep(off_names, length(some)))
+  if (length(far) > 1) c(out, count = length(far)) else out
 }
 
-means_kept <- 6L
+#' Is a field `off` none that classes_off() makes?
+#' @noRd
+off_wrong <- function(off, k) {
+  if (is.null(off)) return(FALSE)
+  count <- length(off) %/% length(off_names)
+  if (!is.double(off) || count < 1 || count > off_named || !identical(names(off), c(rep(off_names, count), if (count > 1) "count"))) return(TRUE)
+  !all(off[names(off) == "class"] %in% seq_len(k)) || count > 1 && !isTRUE(off[["count"]] %in% count:k)
+}
+
+means_kept <- 6L # classes; all of ten or fewer
+means_all <- 10L
 
 #' Mean probabilities before and after calibration beside the observed frequency, of the classes that were farthest off before (of two: of the second)
 #'
@@ -131,7 +157,7 @@ means_kept <- 6L
 #' @noRd
 class_means <- function(before, seen) {
   error <- sqrt(pmax(seen$variance, 1e-24))
-  chosen <- if (length(before) == 2) 2L else utils::head(order(-abs(before - seen$observed) / error), means_kept)
+  chosen <- if (length(before) == 2) 2L else utils::head(order(-abs(before - seen$observed) / error), if (length(before) <= means_all) means_all else means_kept)
   as.vector(rbind(chosen, before[chosen], seen$observed[chosen], seen$predicted[chosen]))
 }
 
@@ -151,20 +177,30 @@ print_means <- function(object) {
   means <- means_table(object)
   if (is.null(means)) return(invisible())
   few <- nrow(means) < length(object$classes) && length(object$classes) > 2
-  cat("\nMean probability on the calibration rows", if (few) paste(", of the", nrow(means), "classes that were farthest off"), ":\n", sep = "")
+  if (!few) means <- means[order(match(means$class, object$classes)), ]
+  cat("\nMean probability on ", if (own_sample(object)) say_own_rows(object) else "the calibration rows", if (few) {
+    paste(", of the", nrow(means), "classes\nthat were farthest off before (in standard errors, worst first)")
+  }, ":\n", sep = "")
   for (name in names(means)[-1]) means[[name]] <- formatC(means[[name]], digits = 3, format = "f")
   print(left_names(means, "class"), row.names = FALSE)
 }
 
 say_off <- function(object) {
   off <- object[["off"]]
-  say <- function(x) format(x, digits = 3)
-  c(
-    paste0("class \"", object$classes[off[["class"]]], "\" remains miscalibrated: mean predicted probability ",
-      say(off[["predicted"]]), ", observed frequency ", say(off[["observed"]]), " (",
-      format(off[["errors"]], digits = 2), " standard errors apart)"),
-    say_shifting(object)
-  )
+  count <- if ("count" %in% names(off)) off[["count"]] else 1
+  off <- matrix(off[names(off) %in% off_names], length(off_names), dimnames = list(off_names, NULL))
+  names <- paste0("\"", object$classes[off["class", ]], "\"")
+  predicted <- vapply(off["predicted", ], format, "", digits = 3)
+  observed <- vapply(off["observed", ], format, "", digits = 3)
+  errors <- vapply(off["errors", ], format, "", digits = 2)
+  said <- if (count == 1) {
+    paste0("class ", names, " remains miscalibrated: mean predicted probability ", predicted, ", observed frequency ", observed, " (", errors,
+      " standard errors apart", if (length(object$classes) > 2) paste0("; no other class is more than ", off_limit, " apart"), ")")
+  } else {
+    paste0(count, " of ", length(object$classes), " classes remain miscalibrated (mean predicted probability and observed frequency more than ", off_limit, " standard errors apart): ",
+      paste0(names, " (predicted ", predicted, ", observed ", observed, ": ", errors, ")", collapse = ", "), if (count > ncol(off)) paste0(" and ", count - ncol(off), " more"))
+  }
+  c(said, say_shifting(object))
 }
 
 #' Accuracy on the calibration rows before and after, or NULL
@@ -173,7 +209,7 @@ say_accuracy <- function(object, optimistic = FALSE) {
   accuracy <- object[["row_accuracy"]]
   if (is.null(accuracy)) return(NULL)
   say <- function(x) paste(formatC(100 * x, format = "f", digits = 1), "%")
-  paste0("accuracy on these rows ", say(accuracy[[1]]), " before, ", say(accuracy[[2]]), " after", if (optimistic) " (also optimistic)")
+  paste0("accuracy on ", say_own_rows(object, optimistic), ": ", say(accuracy[[1]]), " before, ", say(accuracy[[2]]), " after", if (optimistic) " (also optimistic)")
 }
 
 few_scores <- 20 # distinct ones: as of a tree

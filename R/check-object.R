@@ -30,10 +30,7 @@ check_object <- function(object, arg = "object") {
   if (anyNA(object$classes) || anyDuplicated(object$classes)) {
     stop_object(arg, "has classes that are missing or not distinct")
   }
-  if (!is.null(object[["off"]]) && (!identical(names(object[["off"]]), off_names) ||
-    !object[["off"]][["class"]] %in% seq_along(object$classes))) {
-    stop_object(arg, "has a comparison of its classes that is not one")
-  }
+  if (off_wrong(object[["off"]], length(object$classes))) stop_object(arg, "has a comparison of its classes that is not one")
   object <- upgrade_object(object)
   check_fields(object, object_fields(object), arg)
   wrong <- c(object_wrong(object), auto_wrong(object))
@@ -148,7 +145,7 @@ field <- function(kind, size = 1L, low = -Inf, high = Inf, na = FALSE, among = N
 common_fields <- list(
   method = field("text"), classes = field("text", NULL), input = field("text", among = c("probs", "logits")),
   n = field("whole", low = 1), converged = field("flag"), iterations = field("whole", low = 0),
-  off = field("number", 4L, optional = TRUE), row_loss = field("number", 2L, low = 0, na = TRUE, optional = TRUE),
+  off = field("number", NULL, low = 0, optional = TRUE), row_loss = field("number", 2L, low = 0, na = TRUE, optional = TRUE),
   row_accuracy = field("number", 2L, low = 0, high = 1, optional = TRUE),
   row_confidence = field("number", 2L, low = 0, high = 1 + 1e-9, optional = TRUE), row_means = field("number", NULL, low = 0, optional = TRUE), votes = field("flag", optional = TRUE), columns = field("text", NULL, optional = TRUE),
   seen_weight = field("number", low = 0, optional = TRUE)

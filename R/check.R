@@ -10,9 +10,12 @@ check_dots_empty <- function(...) {
   if (...length() == 0) return()
   name <- ...names()[1] # not evaluated: it may be a column's name
   if (is.null(name) || is_gap(name)) stop_input("...", "must be empty", "Name the arguments.")
-  near <- near_name(name, names(formals(sys.function(-1))))
+  known <- names(formals(sys.function(-1)))
+  near <- near_name(name, known)
   stop_input("...", paste0("has an unknown argument, ", name),
-    if (length(near)) paste0("Did you mean ", near, "?") else "Check the spelling of the arguments.")
+    if (length(near)) paste0("Did you mean ", near, "?") else if (name %in% c("event", "event_level") && "labels" %in% known) {
+      "All classes are calibrated; with two, the event is the second level of `labels`."
+    } else "Check the spelling of the arguments.")
 }
 
 #' The name that a misspelt one stands for, if one is near enough: two letters off, or its beginning

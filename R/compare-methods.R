@@ -19,6 +19,7 @@ print.forecast_comparison <- function(x, digits = 4, ...) {
   }
   cat("\nIntervals at ", say_level(x$conf_level), if (!is.null(x$groups)) ", robust to dependence within groups",
     ".\n", sep = "")
+  if (!all(is.na(x$scores$miscalibration))) cat("score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty of the outcome\n")
   invisible(x)
 }
 

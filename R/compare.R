@@ -38,7 +38,8 @@
 #'   for the constant forecast of the class frequencies; `NULL`: every forecast with every other.
 #' @param groups `NULL`, or one value per row: rows with the same value may depend on each other.
 #' @param scores Which scores: `"log_loss"`, `"brier_score"`, `"rps"`. `NULL`: the first two, and the third
-#'   when `labels` is an ordered factor of more than two classes.
+#'   when `labels` is an ordered factor of more than two classes. The accuracy is none of them: for that of two forecasts use
+#'   [stats::mcnemar.test()] on which rows each of them has right.
 #' @param conf_level Level of the intervals.
 #' @param eps Probabilities below this value are raised to it in the log loss. An infinite log loss has no
 #'   difference (`NA`), with a warning of class `gpcalib_warning_infinite`.

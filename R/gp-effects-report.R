@@ -242,10 +242,29 @@ describe_effects <- function(object) {
     }, if (k > 2) "; all classes share the map" else "; a probability of 1/2 stays 1/2"))
   }
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
-  parts <- effect_words(setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew"), k)
-  paste0("class effects: ", paste(parts, collapse = ", "), if (auto) " (chosen by \"auto\")", "; change in log evidence ", say_worth(worth),
-    if (auto && worth < 3) " (\"auto\" drops them only below -1)", "; for what they are see ?calib_gp")
+  paste0("class effects (", if (auto) "chosen by \"auto\", ", "change in log evidence ", say_worth(worth), if (auto && worth < 3) "; \"auto\" drops them only below -1",
+    "): ", say_supported(object, worth), "; see summary()")
 }
+
+clear_gain <- 1 # in log evidence: 2.7 times as likely with the effect as without
+
+#' Which effects the data support and which are merely allowed, with the gains that summary() has
+#' @noRd
+say_supported <- function(object, worth) {
+  blocks <- setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew")
+  names <- effect_words(blocks, length(object$classes))
+  gain <- effect_worth(object)
+  if (!all(blocks %in% names(gain))) return(say_and(names)) # not known
+  supported <- vapply(blocks, function(block) max(gain[c(block, if (block == "matrix") intersect("skew", names(gain)))]) >= clear_gain, NA)
+  if (length(blocks) == 1) return(paste(names, if (supported || worth >= clear_gain) "supported by the data" else "merely allowed"))
+  said <- paste0(names, " (", say_gain(gain[blocks]), ifelse(blocks == "matrix" & "skew" %in% names(gain), paste0(", its skew part ", say_gain(gain["skew"])), ""), ")")
+  if (!any(supported) && worth >= clear_gain) return(paste(say_and(said), "supported by the data only together"))
+  paste(c(if (any(supported)) paste(say_and(said[supported]), "supported by the data"), if (!all(supported)) paste(say_and(said[!supported]), "merely allowed")), collapse = "; ")
+}
+
+#' Gains in log evidence of single parts, as summary() prints them
+#' @noRd
+say_gain <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, format, "", digits = 2, trim = TRUE))
 
 #' A change in log evidence, with its sign
 #' @noRd
@@ -257,18 +276,17 @@ say_worth <- function(x) paste0(if (x >= 0) "+", formatC(x, digits = 1, format =
 print_effects <- function(effects, classes, known) {
   if (is.null(effects)) return(invisible())
   say <- function(x) format(x, digits = 2, trim = TRUE)
-  signed <- function(x) paste0(ifelse(x < 0, "", "+"), vapply(x, say, ""))
   cat("\nAll class effects together: ", say_worth(effects$worth), " in log evidence.",
     if (length(effects$parts)) " Gain by each part, given the others (which can partly replace it, so these numbers do not add up to the total):", "\n", sep = "")
   for (part in names(effects$parts)) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
-    cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", signed(effects$parts[[part]]), "; prior standard deviation ",
+    cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", say_gain(effects$parts[[part]]), "; prior standard deviation ",
       say(effects$sd[[part]]), " (", effect_meanings(part, length(classes), split), ")\n", sep = "")
   }
   shifted <- effects$shifted
   if (!is.null(shifted)) {
     cat("  classes whose offset is more than two posterior standard deviations from 0: ", if (nrow(shifted)) {
-      paste0("\"", shifted$class, "\" ", signed(shifted$estimate), collapse = ", ")
+      paste0("\"", shifted$class, "\" ", say_gain(shifted$estimate), collapse = ", ")
     } else {
       "none"
     }, if (effects$n_shifted > nrow(shifted)) paste0(", and ", effects$n_shifted - nrow(shifted), " more"), "\n", sep = "")
@@ -288,7 +306,7 @@ print_effects <- function(effects, classes, known) {
         if (known) ": for that, see the mean probabilities above", ". ",
         if (count > nrow(mixed)) paste0("The ", nrow(mixed), " largest of "), count, if (count == 1) " change" else " changes", " beyond two posterior standard deviations:")
     }
-    pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", signed(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))
+    pairs <- if (nrow(mixed)) paste0("\"", mixed$class, "\" where the scores say \"", mixed$said, "\" (", say_gain(mixed$estimate), ")", c(rep(",", nrow(mixed) - 1), ""))
     # a blank within a pair is none between lines
     lines <- if (length(pairs)) gsub("\r", " ", strwrap(paste(gsub(" ", "\r", pairs), collapse = " "), 96, indent = 4, exdent = 4))
     cat(strwrap(said, 98, indent = 2, exdent = 4), lines, sep = "\n")
@@ -300,13 +318,14 @@ moves_named <- 5L
 #' The largest changes between two classes that exceed two posterior standard deviations, as summary() lists and the picture frames them
 #'
 #' @param moves what effect_moves() returned.
+#' @param own those of a class by its own score instead.
 #' @return data frame of class (the true one), said (that of the scores), estimate and sd; its attribute `count` says how many there are.
 #' @noRd
-effect_clear <- function(object, moves, most = moves_named) {
+effect_clear <- function(object, moves, most = moves_named, own = FALSE) {
   k <- length(object$classes)
   all <- data.frame(class = rep(object$classes, k), said = rep(object$classes, each = k), estimate = as.vector(moves$estimate),
     sd = as.vector(moves$sd))
-  clear <- all[all$class != all$said & abs(all$estimate) > 2 * all$sd, ]
+  clear <- all[(all$class == all$said) == own & abs(all$estimate) > 2 * all$sd, ]
   structure(utils::head(clear[order(-abs(clear$estimate)), ], most), count = nrow(clear))
 }
 

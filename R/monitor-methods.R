@@ -152,6 +152,7 @@ print.calib_monitor <- function(x, ...) {
   } else {
     cat("not raised\n")
   }
+  cat("  (an e-value of 1 is no evidence, a larger one is evidence against calibration)\n")
   if (!is.null(x$process) && x$process$failed > 0) {
     cat("  the alternative \"process\" could not learn from ", say_count(x$process$failed, "part"), " of the rows\n", sep = "")
   }
@@ -163,7 +164,7 @@ print.calib_monitor <- function(x, ...) {
 print.summary.calib_monitor <- function(x, ...) {
   print(x$monitor)
   if (!nrow(x$periods)) return(invisible(x))
-  cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), "\n(e-values; 1 = no evidence; the alarm uses the mean):\n", sep = "")
+  cat("\nEvidence against calibration", if (x$monitor$run > 1) paste0(", run ", x$monitor$run), "\n(e-values; the alarm uses the mean):\n", sep = "")
   shown <- x$evidence
   shown$e_value <- say_e(shown$e_value, unname(log_e_values(x$monitor)))
   path <- run_path(x$monitor)

@@ -64,7 +64,9 @@ plot_moves <- function(object, ..., base_size = 9) {
     said = factor(rep(classes, each = k), levels = classes), estimate = as.vector(moves$estimate),
     sd = as.vector(moves$sd))
   clear <- effect_clear(object, moves)
-  named <- rows[match(paste(clear$class, clear$said, sep = "\r"), paste(rows$class, rows$said, sep = "\r")), ]
+  own <- effect_clear(object, moves, own = TRUE)
+  place <- function(x) paste(x$class, x$said, sep = "\r")
+  named <- rows[match(c(place(clear), place(own)), place(rows)), ]
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
   length_shown <- if (k > 12) 6 else if (base_size < 8) 12 else if (k > 8) 16 else 24 # of a name on an axis; the caption has the same
@@ -74,6 +76,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
   shown <- abs(named$estimate) >= 0.5 * 10^-digits
   named <- named[shown | seq_along(shown) == 1, ]
+  dashes <- rows[rows$estimate < -dash_share * most & !(numbers & place(rows) %in% place(named)), ]
   named$label <- if (nrow(named)) formatC(named$estimate, digits = digits, format = "f", flag = "+") else character()
   ggplot(rows, aes(.data$said, .data$class)) +
     ggplot2::geom_tile(aes(fill = .data$estimate)) +
@@ -84,10 +87,9 @@ plot_moves <- function(object, ..., base_size = 9) {
         colour = ifelse(abs(named$estimate) > 0.75 * most, "white", "black"))
     }) +
     # Without colour both ends are as dark: a stroke in every cell that is lowered tells them apart.
-    (if (any(rows$estimate < -0.1 * most)) {
+    (if (nrow(dashes)) {
       ggplot2::geom_segment(aes(x = as.numeric(.data$said) - 0.25, xend = as.numeric(.data$said) + 0.25, yend = .data$class),
-        data = rows[rows$estimate < -0.1 * most & !(numbers & paste(rows$class, rows$said) %in% paste(named$class, named$said)), ],
-        linewidth = base_size / 40, colour = "grey25")
+        data = dashes, linewidth = base_size / 40, colour = "grey25")
     }) +
     ggplot2::scale_fill_gradient2(low = ink[2], mid = "grey97", high = ink[1], limits = c(-most, most),
       breaks = inner_breaks(c(-most, most), 4), labels = say_plain) +
@@ -96,8 +98,9 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with 90 % after temperature scaling", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange (with a dash or a negative number unless the change is small): less likely. ", say_moves(named, attr(clear, "count"), max(12, length_shown)),
-        " In every row and column the changes sum to zero.", base_size = base_size)) +
+      caption = wrap_words("Blue: the class becomes more likely; orange: less likely. ",
+        if (nrow(dashes)) paste0("A dash marks ", if (any(named$estimate < 0) && numbers) "other ", "cells that are lowered, unless by less than a tenth of the largest change. "),
+        say_moves(named, c(attr(clear, "count"), attr(own, "count")), max(12, length_shown)), " In every row and column the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
       axis.text = element_text(size = rel(if (k > 12) (if (base_size < 8) 0.5 else 0.7) else 0.8)),
@@ -105,11 +108,23 @@ plot_moves <- function(object, ..., base_size = 9) {
         hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))
 }
 
+dash_share <- 0.1 # of the largest change: cells that are lowered by less have no dash
+
 #' The framed moves in a sentence
-#' @param count how many exceed two standard deviations; @param most letters of a name.
+#' @param count how many exceed two standard deviations, off the diagonal and on it; @param most letters of a name.
 #' @noRd
 say_moves <- function(named, count, most = 12) {
-  if (!nrow(named)) return("No cell is framed: no change off the diagonal exceeds two posterior standard deviations.")
+  if (!nrow(named)) return("No cell is framed: no change exceeds two posterior standard deviations.")
+  on <- as.character(named$class) == as.character(named$said)
+  own <- if (any(on)) {
+    paste0(if (sum(on) < count[2]) paste0("the ", sum(on), " largest of ", count[2], " on the diagonal") else "on the diagonal", " (",
+      paste0("\"", shorten(named$class[on], most), "\" ", named$label[on], collapse = ", "), ")")
+  }
+  named <- named[!on, ]
+  if (!nrow(named)) {
+    return(paste0("Framed: changes beyond two posterior standard deviations, ", if (count[1] == 0) "all ", own, "."))
+  }
+  count <- count[1]
   each <- split(named, factor(as.character(named$said), levels = unique(as.character(named$said))))
   words <- vapply(each, function(moves) {
     paste0("when the scores say \"", shorten(moves$said[1], most), "\", ", paste0("\"", shorten(moves$class, most),
@@ -117,5 +132,5 @@ say_moves <- function(named, count, most = 12) {
   }, "")
   words <- paste(words, collapse = "; ")
   paste0("Framed: ", if (nrow(named) < count) paste0("the ", nrow(named), " largest of ", count, " changes") else say_count(count, "change"),
-    " beyond two posterior standard deviations: ", words, ".")
+    " between two classes beyond two posterior standard deviations: ", words, if (!is.null(own)) paste0("; also those ", own), ".")
 }

@@ -6,8 +6,8 @@
 #' `predict(type = "interval")` of a calibrator that has intervals: [calib_gp()], and temperature, Platt and beta calibration.
 #'
 #' The interval shows the uncertainty of the calibration map at these scores: it
-#' is narrow where there are many calibration rows and wide where there are
-#' few. It says nothing about the uncertainty of the classifier itself.
+#' is narrow where there are many calibration rows of several classes, and wide where there are
+#' few rows, or few of one class among them. It says nothing about the uncertainty of the classifier itself.
 #'
 #' With more than two classes each row gets a panel with its most likely classes; with two, the rows
 #' stand one above the other with the probability of the second class. Hollow circles are the raw probabilities; with two classes

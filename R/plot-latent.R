@@ -379,7 +379,7 @@ latent_caption <- function(plan, level, histogram, points) {
       }
     },
     if (!is.null(first$floor) && "temperature" %in% plan$compare && isTRUE(is.finite(seen$temperature))) {
-      paste0(" Temperature with probabilities below ", format(first$floor, digits = 2), " raised to that.")
+      paste0(" The temperature line was fitted after raising probabilities below ", format(first$floor, digits = 2), " to ", format(first$floor, digits = 2), ".")
     },
     if (some) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",

@@ -3,7 +3,7 @@
 #' Calibration map
 #'
 #' Draws the calibrated probability against the raw probability (see [calib_map()]), one curve for each calibrator, with
-#' a band for [calib_gp()] and, with two classes, for [calib_platt()] and [calib_beta()]; the caption says what it is. The diagonal means no change; where a curve lies below it, probabilities are lowered.
+#' a band for [calib_gp()] and, with two classes, for [calib_platt()] and [calib_beta()]; the caption says what it is. More than two bands are outlined, since their fills would hide each other. The diagonal means no change; where a curve lies below it, probabilities are lowered.
 #'
 #' Two classes have one map, that of the second class. With more classes only the one-vs-all methods have maps, one for
 #' each class, which are drawn side by side; for [calib_gp()] and [calib_temperature()] use [plot_latent()].
@@ -173,7 +173,17 @@ say_flare <- function(rows) {
     width <- cbind(band$conf.high - band$conf.low, odds(band$conf.high) - odds(band$conf.low))
     any(width[, 1] > flare * stats::median(width[, 1]) & width[, 2] > flare * stats::median(width[, 2]))
   }, NA)
-  if (any(wide)) " Bands widen where there are few calibration rows."
+  if (any(wide)) " Bands widen where there are few calibration rows, or few of one class among them."
+}
+
+alike_curves <- 0.015 # largest distance of two curves that are hard to tell apart
+
+#' Which curves lie on each other: a sentence, or NULL
+#' @noRd
+say_alike_curves <- function(rows) {
+  curves <- split(rows$calibrated, rows$fit)
+  alike <- near_ones(names(curves), function(one, other) max(abs(curves[[one]] - curves[[other]])) < alike_curves)
+  if (length(alike)) paste0(" The curves of ", paste(alike, collapse = ", and those of "), " nearly coincide.")
 }
 
 band_window <- 0.03 # of the axis, to either side
@@ -216,6 +226,7 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
   mark[steps] <- pick(marks, sum(steps))
   marked <- if (length(fits) > 1 && any(steps)) mark_steps(rows, fits[steps])
   said <- legend_names(fits, base_size)
+  outlined <- length(unique(banded$fit)) > 2 # more fills on each other have one colour
   ggplot(rows, aes(.data$p, .data$calibrated)) +
     (if (!is.null(rug)) {
       ggplot2::geom_rug(aes(.data$p), data = rug, inherit.aes = FALSE, sides = "b", length = unit(0.035, "npc"), linewidth = 0.3 * pen, colour = "grey20",
@@ -223,8 +234,8 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
     }) +
     geom_abline(slope = 1, intercept = 0, colour = "grey55", linewidth = 0.4 * pen) +
     (if (nrow(banded)) {
-      geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$fit),
-        data = banded, alpha = 0.25, show.legend = FALSE)
+      geom_ribbon(aes(ymin = .data$conf.low, ymax = .data$conf.high, fill = .data$fit, colour = if (outlined) .data$fit),
+        data = banded, alpha = if (outlined) 0.06 else 0.25, linewidth = 0.25 * pen, show.legend = FALSE)
     }) +
     ggplot2::geom_line(aes(colour = .data$fit, linetype = .data$fit), linewidth = 0.7 * pen, show.legend = length(fits) > 1) +
     (if (!is.null(marked)) {
@@ -245,7 +256,7 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
       title = if (length(fits) == 1) paste0("Calibration map", if (base_size >= 8) paste0(", ", fits)),
       x = paste0("Raw probability", of), y = "Calibrated probability",
       colour = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words(left_out, "Diagonal: no calibration.", if (nrow(banded)) bands, if (!is.null(marked)) " Marks: some corners of step-like maps, to tell their curves apart.",
+      caption = wrap_words(left_out, "Diagonal: no calibration.", if (is.null(shown)) say_alike_curves(rows), if (nrow(banded)) bands, if (outlined) " Thin lines: the edges of the bands.", if (!is.null(marked)) " Marks: some corners of step-like maps, to tell their curves apart.",
         if (!is.null(rug)) " Ticks at the foot: the scores.", base_size = base_size)
     ) +
     picture_theme(base_size) +

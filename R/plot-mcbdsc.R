@@ -13,7 +13,7 @@
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... Must be empty.
 #' @return A ggplot object; its `data` are the rows of `x$scores`. Forecasts whose decomposition is not finite are named in
-#'   the caption.
+#'   the caption, and so are those whose marks are on the same spot.
 #' @references
 #' Dimitriadis, T., Gneiting, T., Jordan, A. I. and Vogel, P. (2024). Evaluating probabilistic
 #' classifiers: the triptych. *International Journal of Forecasting* 40, 1101-1122.
@@ -91,11 +91,22 @@ draw_mcbdsc <- function(rows, placed, measure, base_size) {
     labs(x = "Miscalibration", y = "Discrimination", colour = NULL, shape = NULL, size = NULL,
       caption = wrap_words("Grey lines: equal mean ", score_words[[measure]], ". Best is the upper left", if (grouped) "." else "; ",
         if (!grouped) paste0("uncertainty ", say_three(placed$uncertainty[1]), "."), if (many) " Names that would overlap are left out.",
-        if (length(lost)) paste0(" Infinite for ", paste(shorten(lost, 20), collapse = ", "), "."))) +
+        if (!grouped && !many) say_alike_points(placed, top), if (length(lost)) paste0(" Infinite for ", paste(shorten(lost, 20), collapse = ", "), "."))) +
     picture_theme(base_size) +
     ggplot2::theme(panel.grid.major = element_blank()) +
     (if (grouped) facet_wrap(vars(.data$by), labeller = ggplot2::as_labeller(function(x) shorten(x, 24)))) +
     (if (many) named_points(placed, short, top, base_size) else marked_points(placed, short, base_size))
+}
+
+alike_points <- 0.01 # of the axes: marks this near lie on each other
+
+#' Which points lie on each other: a sentence, or NULL
+#' @noRd
+say_alike_points <- function(placed, top) {
+  x <- stats::setNames(placed$miscalibration / top[["mcb"]], placed$forecast)
+  y <- stats::setNames(placed$discrimination / (top[["dsc"]] - top[["low"]]), placed$forecast)
+  alike <- near_ones(names(x), function(one, other) max(abs(c(x[[one]] - x[[other]], y[[one]] - y[[other]]))) < alike_points)
+  if (length(alike)) paste0(" Marks on the same spot: ", paste(alike, collapse = "; "), ".")
 }
 
 marked_points <- function(placed, short, base_size) {

@@ -172,6 +172,18 @@ say_percent <- function(x) paste0(say_plain(signif(100 * x, 3)), "%")
 say_level <- function(level) paste0(format(100 * level), "%")
 say_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
 
+#' Names that lie on each other in a picture, those of each place as text
+#' @param near are two of them on the same place?
+#' @noRd
+near_ones <- function(names, near) {
+  places <- list()
+  for (name in names) {
+    at <- Position(function(place) near(place[1], name), places)
+    if (is.na(at)) places <- c(places, list(name)) else places[[at]] <- c(places[[at]], name)
+  }
+  vapply(Filter(function(place) length(place) > 1, places), function(place) say_and(paste0("\"", shorten(place, 20), "\"")), "")
+}
+
 #' Long names with their middle left out, or, if that makes them the same, what they have in common
 #' @noRd
 shorten <- function(x, most) {

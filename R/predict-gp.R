@@ -78,7 +78,7 @@
 #' and then all K classes are equally likely. So no class gets a probability below 0.2/(N + 0.2)/K, unless a logit of
 #' `-Inf` rules it out. 0.2/(N + 0.2) is the mean of the unknown share of such rows, whose distribution, Beta(0.2, N), is very skewed: half of it lies below
 #' a tenth of the mean, and its 97.5 % quantile is 7.5 times the mean. Limits of intervals are computed twice, without such rows and with shares from this distribution, and
-#' the limit further out is taken. So the interval of a probability near 0 goes from practically 0 to a multiple of the
+#' the limit further out is taken. So with 3 to 26 classes and class effects the interval of a probability near 0 goes from practically 0 to a multiple of the
 #' estimate. Draws are without such rows, and so is `approx = "mean"`, which is the softmax of the posterior mean.
 #'
 #' With more than 26 classes the offsets are taken at their means for `"prob"` and `"class"`. If there is a matrix as well, `"delta"` takes into account

@@ -30,8 +30,9 @@
 #' The method with the best mean is marked by a star, and so are those whose paired difference to it is at most two
 #' standard errors of this difference: on these splits they cannot be told from the best. A method whose results vary much from
 #' split to split, as the calibration error often does, can therefore have a star although its mean is worse than that of a method
-#' without one. Methods that failed in a split are not marked, because their means are over other splits. Where the corrected standard
-#' errors of a metric are so large that every method would have a star, no stars are printed for it; the column `best` is `TRUE` for all.
+#' without one. Methods that failed in a split are not marked, because their means are over other splits. No stars are printed for a metric with corrected standard
+#' errors where these are known to be too large (more than twice as many test rows as calibration rows) or give every method a star; the column
+#' `best` of the summary does not change.
 #'
 #' @param object,x A study, or for `print()` its summary.
 #' @param reference The method to compare with; `NULL`: `"none"` if it is there, otherwise the
@@ -73,7 +74,7 @@ summary.calib_study <- function(object, reference = NULL,
   out <- do.call(rbind, unname(rows))
   structure(out, reference = reference, std_error = std_error, higher = higher, target = target,
     corrected = Filter(function(metric) std_error == "corrected" || std_error == "rows" && !errors_of_rows(object, metric), levels(table$metric)),
-    problems = count_problems(object), sizes = unique(table[c("n_cal", "n_test")]), splits = range(table(unique(table[c("data", "split")])$data)),
+    many_test = mean(table$n_test) > many_test * mean(table$n_cal), problems = count_problems(object), sizes = unique(table[c("n_cal", "n_test")]), splits = range(table(unique(table[c("data", "split")])$data)),
     class = c("summary.calib_study", "data.frame"))
 }
 
@@ -207,13 +208,20 @@ print.calib_study <- function(x, digits = 4, ...) {
     print_sets(table, digits)
   }
   metrics <- levels(table$metric)
-  cat(strwrap(paste0("* best, or less than two standard errors of the paired difference from the best (",
-    say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics]), ")",
-    if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1]), ". ", say_errors(x, metrics, plain), say_starless(plain), say_noisy(table)), 100, exdent = 2), sep = "\n")
+  directions <- say_directions(attr(table, "higher")[metrics], attr(table, "target")[metrics])
+  starred <- setdiff(metrics, plain)
+  cat(strwrap(paste0(if (length(starred)) {
+    paste0("* best, or less than two standard errors of the paired difference from the best (", directions, ")")
+  } else {
+    paste0(toupper(substr(directions, 1, 1)), substring(directions, 2))
+  }, if (nlevels(droplevels(table$method)) > 1) paste0("; methods sorted by ", metrics[1]), ".", if (length(starred)) say_errors(x, starred),
+  say_starless(table, plain), say_noisy(table)), 100, exdent = 2), sep = "\n")
   if (any(table$infinite > 0)) {
     one <- table[which(table$infinite > 0)[1], ]
-    cat(say_infinite(one), ": infinite in ", one$infinite, " of ", say_count(one$splits, "split"),
-      ", where a class of probability 0 occurred\n", sep = "")
+    cat(strwrap(paste0(say_infinite(one), ": infinite in ", one$infinite, " of ", say_count(one$splits, "split"),
+      ", where a class of probability 0 occurred", if (one$metric == "log_loss") {
+        "; to raise such probabilities first: metrics = list(list(\"log_loss\", eps = 1e-4))"
+      }), 100, exdent = 2), sep = "\n")
   }
   say_problems(attr(table, "problems"))
   invisible(x)
@@ -256,35 +264,39 @@ errors_of_rows <- function(study, metric) {
   length(kept) > 0 && !any(vapply(kept, function(set) is.null(set[[metric]]), NA))
 }
 
-#' Metrics for which every method has a star, by corrected standard errors: these stars are not printed
+#' Metrics whose stars are not printed, since they rest on corrected standard errors that are too large: because there are many test rows,
+#' or so large that every method has a star
 #' @noRd
 starless <- function(table) {
+  if (isTRUE(attr(table, "many_test"))) return(attr(table, "corrected"))
   Filter(function(metric) {
     rows <- table[table$metric == metric & table$failed == 0, ]
     nlevels(droplevels(rows$method)) > 1 && all(rows$best)
   }, attr(table, "corrected"))
 }
 
-say_starless <- function(metrics) {
-  if (length(metrics)) {
-    paste0(" No stars for ", say_and(metrics), ": the corrected standard errors, which depend on the spread over splits, are so large that every method would have one.")
-  }
+say_starless <- function(table, metrics) {
+  if (!length(metrics)) return(NULL)
+  its <- if (length(metrics) > 1) "their" else "its"
+  paste0(" No stars for ", say_and(metrics), ": ", its, " standard errors (by the correction of Nadeau and Bengio) are ", if (isTRUE(attr(table, "many_test"))) {
+    "too large when there are many more test rows than calibration rows, so that a star would say nothing."
+  } else {
+    "so large that every method would have one."
+  })
 }
+
+many_test <- 2 # times as many test rows as calibration rows: corrected standard errors are then too large
 
 say_and <- function(x) if (length(x) > 1) paste(paste(x[-length(x)], collapse = ", "), "and", x[length(x)]) else x
 
 #' Which standard errors the marks of a study rest on
+#' @param metrics those with stars.
 #' @noRd
-say_errors <- function(study, metrics, plain) {
+say_errors <- function(study, metrics) {
   other <- metrics[!vapply(metrics, errors_of_rows, NA, study = study)]
-  if (!length(other)) return("Standard errors include the sampling of test rows.")
-  wide <- if (!all(other %in% plain) && mean(study$n_test) > 2 * mean(study$n_cal)) {
-    "; with so many test rows these are too large, and such a star means little"
-  }
-  if (length(other) == length(metrics)) {
-    return(paste0("Standard errors include the sampling of test rows (by the correction of Nadeau and Bengio", wide, ")."))
-  }
-  paste0("Standard errors include the sampling of test rows (for ", say_and(other), " by the correction of Nadeau and Bengio", wide, ").")
+  paste0(" Standard errors include the sampling of test rows", if (length(other)) {
+    paste0(" (", if (length(other) < length(metrics)) paste0("for ", say_and(other), " "), "by the correction of Nadeau and Bengio)")
+  }, ".")
 }
 
 #' @rdname summary.calib_study
@@ -295,9 +307,11 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
     splits = "over splits of these rows", "including the sampling of test rows")
   cat("difference: method minus \"", attr(x, "reference"), "\"; s.e.: standard error ", kind, "\n", sep = "")
   plain <- starless(x)
-  star <- x$best & !x$metric %in% plain
-  if (any(x$best)) {
-    cat(strwrap(paste0(if (any(star)) "* best, or less than two standard errors of the paired difference from the best.", say_starless(plain), say_noisy(x)), 100,
+  best <- x$best
+  x$best[x$metric %in% plain] <- FALSE
+  star <- x$best
+  if (any(best)) {
+    cat(strwrap(trimws(paste0(if (any(star)) "* best, or less than two standard errors of the paired difference from the best.", say_starless(x, plain), say_noisy(x))), 100,
       exdent = 2), sep = "\n")
   }
   number <- function(v) ifelse(is.na(v) & !is.nan(v) | is.nan(v) & !is.na(x$mean) & is.infinite(x$mean), "",
@@ -322,6 +336,7 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
     }
   }
   say_problems(attr(x, "problems"))
+  x$best <- best
   invisible(x)
 }
 

@@ -173,9 +173,9 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
     what <- if ("by" %in% names(object)) "panels" else "classes"
     p <- attr(object, "p.value")
     why <- if (all(is.na(p))) "the first ones" else if (all(is.na(p[-shown]))) {
-      "those with both events and non-events" # no others have a p-value
+      "those with both events and non-events, smallest p-value first" # no others have a p-value
     } else {
-      "those with the smallest p-values"
+      "those with the smallest p-values, smallest first"
     }
     plot <- plot + labs(subtitle = paste0(length(shown), " of ", count, " ", what, ", ", why))
     if (is.null(classes)) {

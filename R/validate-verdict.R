@@ -27,7 +27,7 @@ validation_p <- function(x) {
 }
 
 outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "the calibration intercept", slope = "slope",
-  slope_intercept = "the intercept beside the slope", ici = "ICI")
+  slope_intercept = "the intercept fitted together with the slope (\"and its intercept\" in the table)", ici = "ICI")
 
 #' Does a single family exclude the ideal, and by no more than one of so many may by chance? Its two-sided p-value, by the normal
 #' distribution, is then above (1 - level) / 3.
@@ -90,7 +90,7 @@ say_most_odds <- function(n) {
 #' @noRd
 say_recalibrate <- function(several) {
   paste0("If the probabilities have not been calibrated on rows of this population yet, ", shifting_methods(if (several) 3 else 2, "or"),
-    " can correct them. If they have been, chance in the calibration rows, which these intervals do not include, may be the reason: calibrate again only with more rows.")
+    " can correct them. If they have already been calibrated, the remaining error may come from the limited number of calibration rows; these intervals ignore that. Calibrate again only if you have more rows.")
 }
 
 #' Two digits, more where these would say little of the difference from 1
@@ -128,7 +128,7 @@ say_outside <- function(x, outside) {
         " calibration curve departs from the diagonal, by ", format(row("ici")$estimate, digits = 2), " on average (ICI): see autoplot().")
     },
     if (length(others)) {
-      paste0("The interval", if (length(others) > 1) "s", " of ", paste(outside_words[others], collapse = ", "),
+      paste0("The interval", if (length(others) > 1) "s", " of ", say_and(outside_words[others]),
         if (length(others) > 1) " exclude the ideal value 0." else " excludes the ideal value 0.")
     }
   )

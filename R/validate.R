@@ -64,7 +64,7 @@
 #' @return A data frame of class `calib_validation` with the columns `measure`, `estimate`, `conf.low` and
 #'   `conf.high`; before them `by` and `class` where there are several. Attributes `n` and `events` count the rows
 #'   and events of each part, `p.value` tests whether its curve is the diagonal,
-#'   `far` holds the number of rows with odds beyond 10 N to 1 and the slope, with its interval, when these odds are set to that limit, and `tables` holds its smooth curve, which `autoplot()` draws.
+#'   `far` holds how many rows have odds beyond 10 N to 1, and the slope (with interval) after limiting the odds to that, and `tables` holds its smooth curve, which `autoplot()` draws.
 #' @references
 #' Van Calster, B., McLernon, D. J., van Smeden, M., Wynants, L. and Steyerberg, E. W. (2019). Calibration:
 #' the Achilles heel of predictive analytics. *BMC Medicine* 17, 230.
@@ -280,8 +280,8 @@ warn_validation <- function(parts) {
     warn_gpcalib("limited", if (all_limited) {
       "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
     } else {
-      paste0(limited, " probabilities are exactly 0 or 1, so that their log-odds are infinite. For intercept and slope they count as the most extreme of the other ",
-        "probabilities, but not as odds beyond ", say_most_odds(vapply(parts, `[[`, parts[[1]]$n, "n")), ". (For the curve, all odds are limited to N to 1.)")
+      paste0(limited, " probabilities are exactly 0 or 1, so that their log-odds are infinite. For intercept and slope, 0 and 1 get the odds of the most extreme other probability ",
+        "(at most ", say_most_odds(vapply(parts, `[[`, parts[[1]]$n, "n")), "). For the curve, all odds are limited to N to 1, N being the number of rows.")
     })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)

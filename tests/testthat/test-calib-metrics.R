@@ -412,4 +412,18 @@ test_that("print() says on which side of the accuracy the mean confidence lies",
   both <- list(A = rep(.9, 100), B = rep(.6, 100), C = rep(.95, 100))
   expect_match(said(both, y), "on average overconfident: A, C; underconfident: B", fixed = TRUE)
   expect_match(said(both[c(1, 3)], y), "all overconfident on average", fixed = TRUE)
+  # a gap that may be chance has no direction
+  expect_match(said(rep(.78, 100), y), "class; no clear direction", fixed = TRUE)
+  expect_match(said(rep(.78, 10000), rep(y, 100)), "overconfident on average", fixed = TRUE)
+  expect_match(said(c(both, list(D = rep(.74, 100))), y), "overconfident: A, C; underconfident: B; no clear direction: D", fixed = TRUE)
+  expect_match(said(list(D = rep(.74, 100), E = rep(.77, 100)), y), "no clear direction in any of them", fixed = TRUE)
+  patients <- rep(1:10, each = 1000) # all rows of a patient are alike
+  expect_match(said(rep(.78, 10000), rep(rep(1:0, c(7500, 2500))), groups = patients), "no clear direction", fixed = TRUE)
+  set.seed(1)
+  quietly_few <- function(...) suppressWarnings(calib_metrics(...), classes = "gpcalib_warning_few")
+  interval <- quietly_few(both, y, conf_level = .95, replicates = 200)
+  expect_true(all(interval$conf.low[interval$measure == "confidence_gap"] > 0))
+  expect_output(print(interval), "overconfident: A, C")
+  interval$conf.low[interval$measure == "confidence_gap" & interval$forecast == "C"] <- 0
+  expect_output(print(interval), "overconfident: A; underconfident: B; no clear\\s+direction: C")
 })

@@ -379,7 +379,7 @@ test_that("with zeros the temperature depends on the floor: it is said, and the 
   expect_output(print(calib_temperature(p, y)), "since zeros occur; the temperature depends on that")
   gp <- calib_gp(p, y, floor = 1e-3)
   expect_output(print(calib_gp(p, y)), "since zeros occur; the temperature depends on that")
-  expect_match(attr(autoplot(gp)$labels$caption, "words"), "Temperature with probabilities below 0.001 raised to that.", fixed = TRUE)
+  expect_match(attr(autoplot(gp)$labels$caption, "words"), "The temperature line was fitted after raising probabilities below 0.001 to 0.001.", fixed = TRUE)
   none <- calib_metrics(p, y, eps = 1e-3)
   t <- calib_temperature(p, y, floor = 1e-3)$temperature
   expect_equal(c(gp$scores_seen$temperature, 1 / none$estimate[none$measure == "calib_slope"]), c(t, t), tolerance = 1e-5)

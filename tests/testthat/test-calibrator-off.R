@@ -12,7 +12,7 @@ test_that("a method that cannot shift says so, and what can does not", {
   q <- predict(fit, d$p)[, 2]
   expect_equal(fit$off[["class"]], 2)
   expect_equal(unname(fit$off[c("observed", "predicted")]), c(mean(d$y), mean(q)))
-  error <- max(sqrt(sum(q * (1 - q))) / 1000, sqrt(mean(d$y) * (1 - mean(d$y)) / 1000))
+  error <- max(sqrt(sum(q * (1 - q))) / 1000, sqrt(mean(d$y) * (1 - mean(d$y)) / 2000))
   expect_equal(fit$off[["errors"]], abs(mean(d$y) - mean(q)) / error)
   expect_output(print(fit), "mean predicted probability .* frequency .* cannot shift a class; calib_gp\\(\\), calib_platt\\(\\) and calib_beta")
   for (method in list(calib_platt, calib_beta, calib_isotonic, calib_histogram, calib_gp)) {
@@ -118,7 +118,45 @@ test_that("summary() has mean probabilities before and after beside the frequenc
   expect_equal(means_table(two)$class, "rain")
   expect_equal(means_table(two)$before, mean(rain_nyc$prob), tolerance = 1e-12)
   many <- matrix(rnorm(500 * 30), 500)
-  expect_output(print(summary(calib_temperature(many, max.col(many - log(-log(matrix(runif(15000), 500))))))), "rows, of the 6 classes that were farthest off:")
+  expect_output(print(summary(calib_temperature(many, max.col(many - log(-log(matrix(runif(15000), 500))))))), "rows, of the 6 classes\nthat were farthest off before \\(in standard errors, worst first\\):")
+})
+
+test_that("all classes that remain miscalibrated are named, the worst first, and up to ten classes have their means in order", {
+  set.seed(3)
+  p <- matrix(rgamma(4000 * 8, 1), 4000)
+  p <- p / rowSums(p)
+  q <- sweep(p, 2, c(1, 2, 0.5, 1.5, 0.7, 1, 1, 0.98), "*")
+  fit <- calib_temperature(p, max.col(log(q) - log(-log(matrix(runif(32000), 4000)))))
+  after <- predict(fit, p)
+  observed <- fit$prior
+  apart <- abs(colMeans(after) - observed) / sqrt(pmax(colSums(after * (1 - after)) / 4000^2, observed * (1 - observed) / 8000))
+  off <- which(apart > 4)
+  expect_gt(length(off), 3)
+  expect_equal(unname(fit$off[names(fit$off) == "class"]), order(-apart)[1:3])
+  expect_equal(unname(fit$off[names(fit$off) == "errors"]), unname(sort(apart, decreasing = TRUE)[1:3]))
+  expect_equal(fit$off[["count"]], length(off))
+  said <- grep("remain miscalibrated", capture.output(print(fit)), value = TRUE)
+  expect_match(said, paste0(length(off), " of 8 classes remain .*more than 4 standard errors apart\\): \"", order(-apart)[1], "\" \\(predicted .* and ", length(off) - 3, " more$"))
+  expect_identical(means_table(fit)$class[1:2] == as.character(1:2), c(FALSE, FALSE))
+  expect_output(print(summary(fit)), "calibration rows:\n class before observed after\n 1 .*\n 2 .*\n 8 ")
+  # what has been damaged
+  for (bad in list(fit$off[-1], replace(fit$off, 5, 9), replace(fit$off, "count", 2), fit$off[1:8])) {
+    broken <- fit
+    broken$off <- bad
+    expect_error(print(broken), class = "gpcalib_error_object")
+  }
+  # a rare class: ten rows where two are expected are far off, two where 0.1 are expected are not
+  seen <- function(observed, predicted) list(observed = c(1 - observed, observed, 0), predicted = c(1 - predicted, predicted, 0), variance = c(1, predicted, 1e-6) / 1000)
+  expect_equal(classes_off(seen(0.014, 0.002), 1 / 1000)[["class"]], 2)
+  expect_null(classes_off(seen(0.002, 0.0001), 1 / 1000))
+})
+
+test_that("of many rows a sample is said to be one", {
+  d <- biased(6000)
+  fit <- calib_platt(d$p, d$y)
+  expect_output(print(fit), "log loss on a sample of 5,000 calibration rows: ")
+  expect_identical(say_own_rows(fit, TRUE), "the same 5,000 calibration rows")
+  expect_output(print(summary(fit)), "Mean probability on a sample of 5,000 calibration rows:")
 })
 
 test_that("all methods that can shift a class are named", {

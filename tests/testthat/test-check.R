@@ -365,6 +365,10 @@ test_that("percentages in a vector are noticed", {
   expect_silent(calib_platt(abs(rnorm(50)), y))
 })
 
+test_that("calibrators say which class is the event", {
+  expect_error(calib_gp(c(.2, .8), 0:1, event = "1"), "unknown argument, event. All classes are calibrated; with two, the event is the second level of `labels`.", fixed = TRUE)
+})
+
 test_that("an unknown argument is named without being evaluated", {
   fit <- calib_platt(c(0.1, 0.4, 0.6, 0.9), c(0, 1, 0, 1))
   expect_error(update(fit, 0.3, 1, truth = no_such_column), "truth", class = "gpcalib_error_input")

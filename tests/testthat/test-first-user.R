@@ -11,7 +11,7 @@ test_that("a shifted class of two is not called a map that is not increasing, an
   expect_true(fit$increasing)
   right <- function(p) mean(levels(churn$y)[1 + (p > 0.5)] == churn$y)
   expect_equal(fit$row_accuracy, c(before = right(churn$p), after = right(predict(fit, churn$p, approx = "mean")[, 2])))
-  expect_output(print(fit), sprintf("accuracy on these rows %.1f %% before, %.1f %% after", 100 * fit$row_accuracy[[1]], 100 * fit$row_accuracy[[2]]))
+  expect_output(print(fit), sprintf("accuracy on the calibration rows: %.1f %% before, %.1f %% after", 100 * fit$row_accuracy[[1]], 100 * fit$row_accuracy[[2]]))
   expect_true(all(diff(suppressWarnings(predict(fit, seq(0.05, 0.95, 0.01)), classes = "gpcalib_warning_extrapolation")[, 2]) > 0))
   said <- paste(capture.output(print(fit)), collapse = " ")
   expect_match(said, "change their most likely class")

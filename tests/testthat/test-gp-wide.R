@@ -152,7 +152,7 @@ test_that("limits and held variances are kept to", {
 
 test_that("what is said and drawn of them", {
   fit <- wide$fit
-  expect_output(print(fit), "offsets, (powers, )?softmax matrix \\(chosen by \"auto\"\\); change in log evidence \\+")
+  expect_output(print(fit), "class effects \\(chosen by \"auto\", change in log evidence \\+.*: .*softmax matrix \\(\\+[0-9.]+\\).* supported by the data")
   expect_output(print(summary(fit)), "effects between classes, by the softmax matrix: .*where the scores say \"")
   terms <- tidy(fit)
   e <- oracle_wide(fit)
@@ -163,7 +163,7 @@ test_that("what is said and drawn of them", {
   expect_equal(effect_moves(fit)$estimate[7, 6], w[7, 6] * (0.9 - 1 / 60))
   expect_named(coef(fit)[terms$term == "softmax[7, 6]"], "softmax[7, 6]")
   plot <- autoplot(fit, what = "matrix")
-  expect_match(plot$labels$caption, "changes? beyond two")
+  expect_match(gsub("\n", " ", plot$labels$caption), "changes? between two classes beyond two")
   expect_s3_class(autoplot(fit, what = "offsets"), "ggplot")
 })
 

@@ -466,6 +466,7 @@ test_that("pictures have the intervals that the sums allow", {
   expect_match(attr(reliability$labels$caption, "words"), "95% intervals")
   said <- utils::capture.output(print(summary(m)))
   expect_lte(max(nchar(said)), 80)
+  expect_match(said, "an e-value of 1 is no evidence", all = FALSE)
   expect_match(said, "^ *period +n +log loss +Brier +accuracy +conf\\. +over +under +slope +O:E$", all = FALSE)
 })
 

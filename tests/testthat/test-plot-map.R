@@ -130,11 +130,28 @@ test_that("the caption says why a band widens, if it does", {
   rows$conf.high <- 0.5
   expect_null(say_flare(rows))
   rows$conf.high[91] <- 0.6
-  expect_match(say_flare(rows), "Bands widen where there are few calibration rows.", fixed = TRUE)
+  expect_match(say_flare(rows), "Bands widen where there are few calibration rows, or few of one class among them.", fixed = TRUE)
   # as wide in log-odds everywhere: wider where the probability is nearer to 1/2
   rows$conf.low <- plogis(seq(-6, 0, length.out = 101) - 0.2)
   rows$conf.high <- plogis(seq(-6, 0, length.out = 101) + 0.2)
   expect_null(say_flare(rows))
   rows$conf.high[] <- rows$conf.low[] <- NA
   expect_null(say_flare(rows))
+})
+
+test_that("more than two bands are outlined, and curves on each other are named", {
+  set.seed(1)
+  p <- runif(400)
+  y <- rbinom(400, 1, p^2)
+  fits <- list(Platt = calib_platt(p, y), Same = calib_platt(p, y), Beta = calib_beta(p, y), Raw = calib_none(p, y))
+  ribbon <- function(plot) Filter(function(layer) inherits(layer$geom, "GeomRibbon"), plot$layers)[[1]]$aes_params$alpha
+  said <- function(plot) gsub("\n", " ", plot$labels$caption)
+  expect_lt(ribbon(plot_map(fits)), ribbon(plot_map(fits[c(1, 3)])))
+  expect_match(said(plot_map(fits)), "The curves of \"Platt\" and \"Same\" nearly coincide.")
+  expect_match(said(plot_map(fits)), "Thin lines: the edges of the bands.", fixed = TRUE)
+  expect_no_match(said(plot_map(fits[c(1, 4)])), "coincide|Thin")
+  probs <- lapply(fits, function(fit) predict(fit, p)[, 2])
+  expect_match(said(plot_mcbdsc(probs, y)), "Marks on the same spot: \"Platt\"")
+  expect_no_match(said(plot_mcbdsc(probs[c(1, 4)], y)), "same spot")
+  expect_identical(near_ones(c("a", "b", "c", "d"), function(one, other) one == "a" && other == "c"), "\"a\" and \"c\"")
 })

@@ -1,6 +1,6 @@
 # Tables and pictures of a study, on values chosen by hand.
 
-hand_study <- function() {
+hand_study <- function(n_test = 300L) {
   value <- list(none = c(.50, .52, .54, .56), good = c(.40, .44, .42, .42), near = c(.42, .44, .42, .41),
     broken = c(.1, .1, NA, .1))
   table <- expand.grid(method = names(value), split = 1:4, metric = c("loss", "gain"), data = c("one", "two"),
@@ -10,7 +10,7 @@ hand_study <- function() {
   table$value <- table$value + (table$data == "two") / 10
   study <- data.frame(data = table$data, split = table$split, method = table$method,
     metric = table$metric, value = unname(table$value), fit_time = .012, predict_time = 1.5, n_cal = 100L,
-    n_test = 300L, error = ifelse(is.na(table$value), "sad", NA))
+    n_test = n_test, error = ifelse(is.na(table$value), "sad", NA))
   structure(study, higher = c(loss = FALSE, gain = TRUE), class = c("calib_study", "data.frame"),
     conditions = data.frame(kind = c("error", "warning", "warning")))
 }
@@ -79,7 +79,7 @@ test_that("with rows, means have the error of the rows and of the splits, others
 })
 
 test_that("metrics can have a target, and the nearest is the best", {
-  study <- hand_study()
+  study <- hand_study(200L)
   attr(study, "target") <- c(loss = NA, gain = .53)
   attr(study, "higher") <- c(loss = FALSE, gain = FALSE)
   table <- summary(study, std_error = "splits")
@@ -108,10 +108,11 @@ test_that("infinite and undefined values are carried along", {
 })
 
 test_that("studies print as tables", {
-  study <- hand_study()
+  study <- hand_study(200L)
   expect_snapshot(print(study))
   expect_snapshot(print(study[study$data == "one", ], digits = 3))
   expect_snapshot(print(summary(study[study$metric == "loss", ], reference = "good")))
+  study <- hand_study()
   fine <- study[study$method != "broken" & study$data == "one" & study$split == 1, ]
   attr(fine, "conditions") <- attr(fine, "conditions")[0, , drop = FALSE]
   expect_snapshot(print(fine))
@@ -215,7 +216,7 @@ test_that("titles of data set and metric stand on two lines where one is too sho
 })
 
 test_that("a noisy method with a star and a worse mean than one without is explained", {
-  study <- hand_study()
+  study <- hand_study(200L)
   study <- study[study$data == "one" & study$metric == "loss" & study$method %in% c("none", "good", "near"), ]
   study$value <- c(none = 0, good = 0, near = 0)[as.character(study$method)]
   study$value[study$method == "good"] <- c(.40, .44, .42, .42)
@@ -250,21 +251,33 @@ test_that("every panel of a study has two ticks or more", {
 })
 
 test_that("stars that every method would have are not printed", {
-  study <- hand_study()
+  study <- hand_study(200L)
   study <- study[study$data == "one" & study$method %in% c("good", "near"), ]
   table <- summary(study)
   expect_true(all(table$best[table$metric == "loss"]))
   expect_identical(starless(table), c("loss", "gain"))
   text <- function(x) gsub("\\s+", " ", paste(capture.output(print(x)), collapse = " "))
   for (x in list(text(study), text(table))) {
-    expect_match(x, "No stars for loss and gain: the corrected standard errors, which depend on the spread over splits, are so large that every method would have one.", fixed = TRUE)
+    expect_match(x, "No stars for loss and gain: their standard errors (by the correction of Nadeau and Bengio) are so large that every method would have one.", fixed = TRUE)
     expect_no_match(x, "0.4225*", fixed = TRUE)
     expect_no_match(x, "near *", fixed = TRUE)
-    expect_no_match(x, "means little")
+    expect_no_match(x, "many more test rows")
   }
   # errors that come from the rows, or a method without a star
   expect_length(starless(summary(study, std_error = "splits")), 0)
-  expect_length(starless(summary(hand_study())), 0)
+  expect_length(starless(summary(hand_study(200L))), 0)
+})
+
+test_that("corrected standard errors have no stars where there are many test rows", {
+  table <- summary(hand_study())
+  expect_identical(starless(table), c("loss", "gain"))
+  expect_true(any(table$best)) # the column stays
+  for (x in list(hand_study(), table)) {
+    said <- gsub("\\s+", " ", paste(capture.output(print(x)), collapse = " "))
+    expect_match(said, "No stars for loss and gain: their standard errors (by the correction of Nadeau and Bengio) are too large when there are many more test rows", fixed = TRUE)
+    expect_no_match(said, "*", fixed = TRUE)
+  }
+  expect_length(starless(summary(hand_study(), std_error = "splits")), 0)
 })
 
 test_that("one method far off has an arrow, and the others the axis", {

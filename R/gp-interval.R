@@ -46,6 +46,7 @@ with_estimate <- function(x) {
 }
 
 limits_draws <- 4000 # functions for the limits of two classes, which cost the same for any number of rows
+most_limits_draws <- 20000 # at the most: all are held at a time, 50 MB; more change no limit by a twentieth of a standard deviation
 limits_places <- 128 # at so many log-odds: more than four to a distance of knots
 limits_beyond <- 8 # and at so many beyond the knots on either side, where maps are nearly straight
 

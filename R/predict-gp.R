@@ -14,7 +14,7 @@
 #'   `"mean"` takes the softmax of the posterior mean. `"mc"`
 #'   averages over `n_draws` random functions.
 #' @param n_draws How many functions to draw. They come in antithetic pairs, so that an odd number is rounded up. The
-#'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is 4000 with two classes, and with more between 1000 and 20,000, more for fewer rows and classes,
+#'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is 4000 with two classes (at most 20,000 are used), and with more between 1000 and 20,000, more for fewer rows and classes,
 #'   so that limits of a few rows hardly change from one call to the next. Lower limits of
 #'   probabilities near 0 can be tiny (1e-50, say) and change by a factor from call to call: read them as 0.
 #' @param level Coverage of the interval, for `type = "interval"`.
@@ -123,7 +123,7 @@ predict.calib_gp <- function(object, newdata,
     n_draws <- switch(type, interval = interval_draws(nrow(data$scores), length(object$classes)), draws = 1000, 100)
   }
   n_draws <- check_count(n_draws, "n_draws", 2, 1e6)
-  map_draws <- if (given[["n_draws"]]) n_draws else limits_draws
+  map_draws <- if (given[["n_draws"]]) min(n_draws, most_limits_draws) else limits_draws
   shift <- check_shift(object, prior)
   dims <- list(data$rows, object$classes)
   if (nrow(data$scores) == 0) return(empty_prediction(object, dims, type, n_draws))

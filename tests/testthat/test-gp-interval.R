@@ -122,3 +122,11 @@ test_that("zeros and far scores have limits", {
   x <- suppressWarnings(predict(far, cbind(0, c(-Inf, -1e4, -5000, -1, 0, 1, 1e4, 1e6)), type = "interval"))
   expect_true(all(is.finite(x)) && all(x[, , "lower"] <= x[, , "upper"]))
 })
+
+test_that("a few functions or very many are no trouble", {
+  expect_true(all(is.finite(predict(fit, c(0.2, 0.7), type = "interval", n_draws = 2))))
+  set.seed(8)
+  most <- predict(fit, 0.3, type = "interval", n_draws = 20000)
+  set.seed(8)
+  expect_identical(predict(fit, 0.3, type = "interval", n_draws = 1e6), most) # these would take 3 GB
+})

@@ -270,7 +270,7 @@ test_that("pictures of the effects hold their tables", {
   small$effects$effect <- small$effects$effect / 50
   expect_no_match(autoplot(small, what = "matrix")$labels$caption, "[+-]0\\.0+[, .](?![0-9])", perl = TRUE)
   expect_equal(nrow(heat$data), 9)
-  expect_match(gsub("\n", " ", heat$labels$caption), 'when the scores say "2", "1" is raised by')
+  expect_match(gsub("\n", " ", heat$labels$caption), '[Ww]hen the scores say "2", "1" is raised by')
   for (p in list(plot, heat, autoplot(many$fit, what = "offsets"), autoplot(three$fit))) {
     expect_silent(ggplot2::ggplot_build(p))
   }
@@ -508,4 +508,10 @@ test_that("effects that are worth next to nothing change next to nothing", {
     none <- calib_gp(z, y, class_effects = "none", integrate = FALSE)
     expect_lt(mean(abs(predict(fit, z) - predict(none, z))), 0.06)
   }
+})
+
+test_that("names of an axis are their beginnings, unless these are the same", {
+  expect_identical(begin_names(c("atheism", "religion.christian", "space"), 8), c("atheism", "religio.", "space"))
+  expect_identical(begin_names(c("religion.christian", "religion.misc", "space"), 8), c(shorten(c("religion.christian", "religion.misc", "space"), 8)[1:2], "space"))
+  expect_identical(anyDuplicated(begin_names(paste0("comp.sys.", letters, ".hardware"), 8)), 0L)
 })

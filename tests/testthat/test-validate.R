@@ -353,8 +353,8 @@ test_that("a class that never occurs is judged by its mean, and counted apart fr
   y <- factor(ifelse(runif(1000) < p[, 1] / (p[, 1] + p[, 2]), 1, 2), levels = 1:3)
   expect_warning(v <- calib_validate(p, y), "in 1 of 3 classes (the first is \"3\"): 0 events", fixed = TRUE)
   said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
-  expect_match(said, "\"3\" (O:E)", fixed = TRUE)
-  expect_match(said, "of the 2 classes that have events and non-events", fixed = TRUE)
+  expect_match(said, "Without a p-value, for want of events or of non-events, but with an interval that excludes the ideal value: \"3\" (O:E).", fixed = TRUE)
+  expect_match(said, "after adjustment for 2 classes with events and non-events", fixed = TRUE)
 })
 
 test_that("of many classes those without events are not drawn", {

@@ -117,7 +117,7 @@ summary.calib_monitor <- function(object, ...) {
 #' that was a little off from the start has its lowest e-value anywhere.
 #' @noRd
 rise_began <- function(monitor, path, alarm) {
-  if (alarm == 0) return(NA_character_)
+  if (alarm == 0 || path[alarm, 4] == Inf) return(NA_character_) # a single label of probability 0 is no rise
   before <- c(0, path[seq_len(alarm), 4])
   low <- which.min(before[-length(before)])
   monitor$period[path[low, 2]]
@@ -150,7 +150,7 @@ print.calib_monitor <- function(x, ...) {
   at <- alarm_at(x)
   if (at > 0) {
     then <- say_e(exp(path[at, 4]), path[at, 4])
-    cat("  alarm raised in period \"", x$period[path[at, 2]], "\", when the e-value reached ", then, " (alarm at ", limit, ")",
+    cat("  alarm raised in period \"", x$period[path[at, 2]], "\", when the e-value ", if (is.infinite(path[at, 4])) "became infinite" else paste("reached", then), " (alarm at ", limit, ")",
       if (now != then) paste0(";\n  it is ", now, " now", if (log_e_values(x)[[1]] < -log(x$level)) "; the alarm stays"), "\n", sep = "")
   } else {
     cat("  e-value against calibration ", now, ": no alarm (raised at ", limit, ")\n", sep = "")
@@ -179,7 +179,7 @@ print.summary.calib_monitor <- function(x, ...) {
     cat("The rise that led to the alarm began in ", if (first) "the first period, ", if (!first) "period ", "\"", x$rise, "\".\n  ", if (first) {
       "The forecast seems to have been miscalibrated from the start."
     } else {
-      "The forecast may have been miscalibrated before, even from the start: small errors show late."
+      "The forecast may have been miscalibrated before, even from the start:\n  small errors show late."
     }, "\n", sep = "")
   }
   if (is.finite(x$slope)) {

@@ -405,7 +405,7 @@ test_that("an alarm in the first period: the forecast was off from the start, an
   m <- calib_monitor(rep(0.001, 400), rep(c(TRUE, FALSE), 200))
   expect_output(print(summary(m)), "seems to have been miscalibrated from the start")
   expect_output(print(m), "the e-value reached 1e[0-9]{3} ")
-  expect_output(print(calib_monitor(c(0, 0.4), c(TRUE, FALSE))), "the e-value reached Inf ")
+  expect_output(print(calib_monitor(c(0, 0.4), c(TRUE, FALSE))), "when the e-value became infinite \\(alarm")
   expect_no_match(paste(capture.output(print(summary(m))), collapse = " "), "before|Inf ")
 })
 
@@ -517,4 +517,36 @@ test_that("print() says when the alarm was raised, at which e-value, and what it
   said <- paste(capture.output(print(m)), collapse = " ")
   expect_match(said, paste0("alarm raised in period \"a\", when the e-value reached ", then, " \\(alarm at 20\\);   it is [0-9.]+ now; the alarm stays"))
   expect_output(print(calib_monitor(good$p[1:20, ], good$y[1:20])), "e-value against calibration [0-9.]+: no alarm \\(raised at 20\\)")
+})
+
+test_that("a period of few rows does not make the others flat", {
+  d <- with_seed(9, {
+    x <- stats::rnorm(1632)
+    list(p = stats::plogis(x), y = stats::rbinom(1632, 1, stats::plogis(x)))
+  })
+  period <- c(rep(1:8, each = 200), rep(9, 32))
+  p <- replace(d$p, 1601:1632, ifelse(d$y[1601:1632] == 1, 0.7, 0.3)) # all right, hardly any range of slopes
+  plot <- autoplot(calib_monitor(p, d$y, period = period), "scores")
+  built <- ggplot2::ggplot_build(plot)
+  words <- attr(plot$labels$caption, "words")
+  expect_match(words, "Faint points: less than a quarter of the usual number of rows. Arrows: such a period lies, or its interval reaches, beyond the panel.", fixed = TRUE)
+  arrows <- Filter(function(layer) inherits(layer$geom, "GeomSegment"), plot$layers)[[1]]$data
+  expect_true(all(arrows$at == 9))
+  whole <- autoplot(calib_monitor(d$p[1:1600], d$y[1:1600], period = period[1:1600]), "scores")
+  width <- function(plot) vapply(ggplot2::ggplot_build(plot)$layout$panel_params, function(panel) diff(panel$y.range), 0)
+  expect_true(all(width(plot) < 2.2 * width(whole)))
+  expect_no_match(attr(whole$labels$caption, "words"), "Faint|Arrows")
+})
+
+test_that("infinite e-values are marked, not drawn as large ones", {
+  m <- calib_monitor(c(0.2, 0.3, 0.6), c(0, 0, 1), period = "a")
+  m <- update(m, c(0, 0.5), c(1, 0), period = "b")
+  m <- update(m, c(0.4, 0.5), c(1, 0), period = "c")
+  plot <- autoplot(m)
+  expect_match(attr(plot$labels$caption, "words"), "Inf: all e-values are infinite, because a label had probability 0.", fixed = TRUE)
+  expect_no_match(attr(plot$labels$caption, "words"), "1e12")
+  expect_identical(unique(plot$data$look), 1L)
+  marks <- Filter(function(layer) inherits(layer$geom, "GeomText"), plot$layers)[[1]]
+  expect_equal(marks$data$look, 2:3)
+  expect_silent(ggplot2::ggplot_build(autoplot(calib_monitor(c(0, 0.4), c(TRUE, FALSE)))))
 })

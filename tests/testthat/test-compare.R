@@ -242,7 +242,7 @@ test_that("a Murphy diagram leaves room for the forecasts, and has lines without
   expect_match(attr(plot$labels$caption, "words"), "the constant forecast, which is worse than all others where it leaves the picture", fixed = TRUE)
   expect_identical(as.character(unique(plot$layers[[2]]$data$forecast)), "steps")
   shown <- ggplot2::ggplot_build(plot)$plot$scales$get_scales("colour")
-  expect_identical(shown$get_breaks(), names(forecasts))
+  expect_identical(as.character(shown$get_breaks()), names(forecasts))
   near <- plot_murphy(list(a = rep(mean(y), 2000) + 0.01), y)
   expect_no_match(attr(near$labels$caption, "words"), "leaves the picture")
 })

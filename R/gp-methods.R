@@ -207,8 +207,9 @@ print.summary.calib_gp <- function(x, ...) {
     cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",
       "  calibration rows by ", say_cost(fit$order_cost), "\n", sep = "")
   } else if (fit$increasing && fit$class_effects != "none") {
-    cat("  increasing; the class effects change the most likely class of ", if (is.na(fit$changed)) "some" else paste(say_number(fit$changed), "of", say_number(fit$n)),
-      " calibration rows", if (is.na(fit$changed)) " (how many is not known after updates)", "\n", sep = "")
+    cat("  increasing; the class effects ", if (is.na(fit$changed)) "can change the most likely class of a row (of how many calibration rows is not known after updates)" else {
+      paste0("change the most likely class of ", say_number(fit$changed), " of ", say_number(fit$n), " calibration rows")
+    }, "\n", sep = "")
   } else if (fit$increasing) {
     cat("  increasing: its mean keeps the order of the classes in every row\n")
   } else {

@@ -44,9 +44,16 @@
 #' With two classes, have at least 100 calibration rows of the rarer class; with more classes, at least 200 rows, and 10 rows per class on average.
 #' That is enough for the map that all classes share; class effects of three or more classes often need a thousand rows before `"auto"` finds them.
 #' `print()` says when there are fewer rows than these. These numbers rest on random calibration rows of 14 real sets (`bench/results/few-rows.md` in the
-#' sources). With 100 to 199 rows of the rarer of two classes, the recalibration slope of the calibrated probabilities on new rows was between 0.82 and 1.24
-#' in nine splits of ten, and calibration was worse than none in 3 % of the splits, mostly for probabilities that had been nearly calibrated before. With
-#' 50 to 99 rows it was between 0.78 and 1.32 (worse in 7 %), with 10 to 19 rows between 0.70 and 1.78 (29 %). With three classes or more, the log loss exceeded that of
+#' sources). With two classes, for calibrated probabilities of new rows:
+#'
+#' | rows of the rarer class | recalibration slope in nine splits of ten (best: 1) | splits with a higher log loss than without calibration |
+#' |---|---|---|
+#' | 10 to 19 | 0.70 to 1.78 | 29 % |
+#' | 50 to 99 | 0.78 to 1.32 | 7 % |
+#' | 100 to 199 | 0.82 to 1.24 | 3 % |
+#' | 200 or more | 0.86 to 1.16 | 0 % |
+#'
+#' Where calibration made the log loss higher, the probabilities had mostly been nearly calibrated before. With three classes or more, the log loss exceeded that of
 #' a fit of thousands of rows by 0.09 with 5 to 10 rows per class, by 0.06 with 10 to 20, and by 0.01 with 100 or more, and was nearly always below that
 #' of uncalibrated probabilities. [`predict(type = "interval")`][predict.calib_gp] shows how uncertain the calibrated probabilities are.
 #'
@@ -64,10 +71,10 @@
 #' sides of 1/2. Together with the shared map these can represent every smooth recalibration. All effects have normal priors whose variances are estimated, so that they shrink to zero where they are not needed.
 #'
 #' * `"auto"`, the default, adds the effects unless that makes the log evidence (its lower bound, the ELBO) worse by more than 1. Smaller losses are within the error of the bound,
-#'   and effects that are not needed are shrunk to almost nothing. (With more than
-#'   26 classes a score test decides first: offsets are fitted if it favours them, the matrix unless it clearly speaks
-#'   against it or there are fewer rows than classes.) `print()` says which were chosen, by how much they change
-#'   the log evidence together, and which of them the data support: those that raise it by at least 1, given the others. The rest is merely allowed. With `mean = "log"`,
+#'   and effects that are not needed are shrunk to almost nothing. With more than
+#'   26 classes a score test comes first. Offsets are fitted if the test favours them. The matrix is fitted unless the test clearly speaks
+#'   against it, or there are fewer rows than classes. `print()` says which were chosen, by how much they change
+#'   the log evidence together, and which of them the data support: those that raise it by at least 1, given the others. The rest is included although it is not needed. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper.
 #' * `"offset"` and `"matrix"` add these effects in any case.
@@ -136,8 +143,8 @@
 #' then replaced by a Gaussian distribution with the same mean and covariance, which the fit stores in `averaged`. A process with
 #' \eqn{\nu = 1/2}{nu = 1/2} also varies between its knots, where this distribution interpolates; the variance of these
 #' deviations is added when intervals are computed and draws are made. When the true map was a straight line, intervals covered it more often than they should
-#' (95 % intervals in 98 to 100 % of simulations). Standard deviations are therefore reduced where a line is likely: with two classes and few rows by up to 26 %, with more classes by up to 23 % (ten classes) or
-#' 34 % (a hundred), if class effects are unlikely as well. With two classes, functions that fall steeply while the score rises are corrected before limits are computed
+#' (95 % intervals in 98 to 100 % of simulations). Standard deviations are therefore reduced where a line is likely. With two classes they are reduced by up to 26 % with 100 rows, and by less than 3 % with
+#' 300 or more. With more classes they are reduced only if class effects are unlikely, by up to 23 % (ten classes) or 34 % (a hundred). With two classes, functions that fall steeply while the score rises are corrected before limits are computed
 #' (see [predict.calib_gp()]). An
 #' interval that would not contain the probability itself is extended to do so.
 #'

@@ -193,12 +193,32 @@ describe_linear <- function(object, title, what) {
   say <- function(x) format(x, digits = 3)
   named <- function(i) paste0(say(object$offset[[i]]), " (\"", object$classes[i], "\")")
   lines <- c(
-    what, paste("offsets from", named(which.min(object$offset)), "to", named(which.max(object$offset))),
+    what, paste("offsets from", named(which.min(object$offset)), "to", named(which.max(object$offset))), say_only_temperature(object),
     say_floor(object)
   )
   details <- paste0("ridge ", say(object$ridge[["offset"]]), " on offsets, ", say(object$ridge[["slope"]]), " on ",
     if (object$method == "vector") "slopes" else "the matrix", "; ", say(object$edf), " effective degrees of freedom")
   list(title = title, lines = lines, details = details)
+}
+
+only_temperature <- 1e-3 # of the slope: what is less changes no digit of a measure
+
+#' Has the ridge left nothing but one slope for all classes? A number added to a column of the matrix changes no probability.
+#' @noRd
+say_only_temperature <- function(object) {
+  w <- object$weights
+  k <- length(object$classes)
+  if (object$method == "vector") {
+    slope <- mean(w)
+    rest <- w - slope
+  } else {
+    w <- sweep(w, 2, colMeans(w))
+    slope <- sum(diag(w)) / (k - 1)
+    rest <- w - slope * (diag(k) - 1 / k)
+  }
+  if (!isTRUE(slope > 0 && max(abs(rest)) < only_temperature * slope && diff(range(object$offset)) < only_temperature)) return(NULL)
+  paste0("this is temperature scaling (temperature ", format(1 / slope, digits = 3), "): offsets and ", if (object$method == "vector") "differences between the slopes" else "effects between classes",
+    " are shrunk to almost 0")
 }
 
 #' @export

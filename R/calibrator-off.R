@@ -114,7 +114,8 @@ say_own_rows <- function(object, same = FALSE) {
 #' @noRd
 say_updated <- function(object) {
   if (!is.null(object[["row_loss"]]) || is.null(object$seen_weight) || object$method == "none") return(NULL)
-  "updated or merged: log loss and accuracy on the calibration rows are no longer known"
+  if (!anyNA(object$changed)) return("updated or merged: log loss and accuracy on the calibration rows are no longer known")
+  "updated or merged: no longer known are log loss and accuracy on the calibration rows, and how many of these change their most likely class"
 }
 
 #' The classes whose mean prediction is far from their frequency on the calibration rows

@@ -296,8 +296,9 @@ print.summary.calibrator <- function(x, ...) {
   if (length(details)) cat("\nModel:\n", paste0("  ", details, "\n"), sep = "")
   if (nrow(x$coefficients)) {
     cat("\nParameters:\n")
-    print(utils::head(x$coefficients, 20), row.names = FALSE, digits = 4)
-    if (nrow(x$coefficients) > 20) cat("... and ", nrow(x$coefficients) - 20, " more: see tidy()\n", sep = "")
+    shown <- if (nrow(x$coefficients) > 24) 20 else nrow(x$coefficients) # one or two more need no line of their own
+    print(utils::head(x$coefficients, shown), row.names = FALSE, digits = 4)
+    if (nrow(x$coefficients) > shown) cat("... and ", nrow(x$coefficients) - shown, " more: see tidy()\n", sep = "")
   }
   one <- x$glance
   cat("\nIterations: ", one$iterations, " (", if (one$converged) "converged" else "not converged",

@@ -19,6 +19,9 @@ print.forecast_comparison <- function(x, digits = 4, ...) {
   }
   cat("\nIntervals at ", say_level(x$conf_level), if (!is.null(x$groups)) ", robust to dependence within groups",
     ".\n", sep = "")
+  if (nrow(x$differences)) {
+    cat("p-values are for these forecasts as they are. If they come from calibrators, another\ncalibration sample may reverse the order: see calib_study().\n")
+  }
   if (!all(is.na(x$scores$miscalibration))) cat("score = MCB - DSC + UNC: miscalibration, discrimination, uncertainty of the outcome\n")
   invisible(x)
 }

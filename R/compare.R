@@ -23,7 +23,8 @@
 #' the same way, those of the skill by linearisation. With few groups (say, fewer than 20) of very different sizes they
 #' are too short.
 #'
-#' Each p-value is for one comparison; for many comparisons adjust them by [stats::p.adjust()].
+#' Each p-value is for one comparison; for many comparisons adjust them by [stats::p.adjust()]. The forecasts are taken as they are: if they come
+#' from calibrators, these are taken as known, and another calibration sample may reverse the order. [calib_study()] compares calibrators on many samples.
 #'
 #' # Decomposition
 #' Each score is decomposed into miscalibration, discrimination and uncertainty,

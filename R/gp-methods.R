@@ -69,9 +69,13 @@ gp_edf <- function(object) length(object$q_mean) - sum(diag(object$q_cov)) + (ob
 #' @export
 describe.calib_gp <- function(object) {
   lines <- c(say_confidence(object), say_shape(object), describe_effects(object))
-  if (object$changed > 0) {
-    bent <- !object$increasing && !object$monotone
-    alone <- object$class_effects == "none" # then the map is the only cause
+  bent <- !object$increasing && !object$monotone
+  alone <- object$class_effects == "none" # then the map is the only cause
+  if (is.na(object$changed)) { # of which say_updated() speaks
+    if (bent && (alone || length(object$classes) > 2)) {
+      lines <- c(lines, paste0("the ", if (!alone) "shared ", "map is not increasing everywhere (see autoplot()", if (alone) "; monotone = TRUE keeps the order", ")"))
+    }
+  } else if (object$changed > 0) {
     lines <- c(lines, paste0(if (bent && alone) "the map is not increasing everywhere: ", format(object$changed, big.mark = ","), " of ",
       format(object$n, big.mark = ","), " calibration rows change their most likely class", if (bent && !alone) ", by the map and the class effects together",
       say_order_kept(object)), say_accuracy(object, TRUE), if (bent && !alone && length(object$classes) > 2) "the shared map is not increasing everywhere (see autoplot())")
@@ -203,13 +207,16 @@ print.summary.calib_gp <- function(x, ...) {
     cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",
       "  calibration rows by ", say_cost(fit$order_cost), "\n", sep = "")
   } else if (fit$increasing && fit$class_effects != "none") {
-    cat("  increasing; the class effects change the most likely class of ", say_number(fit$changed), " of ", say_number(fit$n),
-      " calibration rows\n", sep = "")
+    cat("  increasing; the class effects ", if (is.na(fit$changed)) "can change the most likely class of a row (of how many calibration rows is not known after updates)" else {
+      paste0("change the most likely class of ", say_number(fit$changed), " of ", say_number(fit$n), " calibration rows")
+    }, "\n", sep = "")
   } else if (fit$increasing) {
     cat("  increasing: its mean keeps the order of the classes in every row\n")
   } else {
-    cat("  not increasing everywhere", if (fit$class_effects == "none") ": " else "; by the map and the class effects together ", say_number(fit$changed), " of ", say_number(fit$n),
-      " calibration rows change their most likely class", say_order_kept(fit), "\n", sep = "")
+    cat("  not increasing everywhere", if (is.na(fit$changed)) "; how many calibration rows change their most likely class is not known after updates" else {
+      paste0(if (fit$class_effects == "none") ": " else "; by the map and the class effects together ", say_number(fit$changed), " of ", say_number(fit$n),
+        " calibration rows change their most likely class", say_order_kept(fit))
+    }, "\n", sep = "")
   }
   cat(paste0("  ", say_departure(x), "\n"), sep = "")
   print_effects(x$effects, fit$classes, !is.null(fit[["row_means"]]))
@@ -248,7 +255,7 @@ object_fields.calib_gp <- function(object) {
     floor = field("number", low = .Machine$double.xmin, high = 0.5, optional = TRUE),
     outside = field("number", low = 0, high = 1, optional = TRUE),
     least = field("number", low = 0, high = 1, optional = TRUE),
-    range = field("number", 2L), event_range = field("number", 2L, optional = TRUE), increasing = field("flag"), monotone = field("flag"), changed = field("whole", low = 0),
+    range = field("number", 2L), event_range = field("number", 2L, optional = TRUE), increasing = field("flag"), monotone = field("flag"), changed = field("whole", low = 0, na = TRUE),
     slope_sd = field("number", low = 0, optional = TRUE),
     slope_cross = field("number", size, optional = TRUE),
     class_effects = field("text", among = c("none", "offset", "matrix")),

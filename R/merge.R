@@ -84,5 +84,7 @@ merge_fits.calib_gp <- function(x, y, counts) {
   if (!all_rows(x) || !all_rows(y)) return(merge_fits.default(x))
   if (!identical(x$stream$held, y$stream$held)) stop_input("y", "has another `hyper` than `x`", "Such calibrators cannot be merged.")
   nothing <- list(scores = matrix(0, 0, length(y$classes)), labels = integer(), classes = y$classes, input = y$input, threads = 1L)
-  update_fit(x, add_kept(y$stream$rows, nothing, 0), 0)
+  new <- update_fit(x, add_kept(y$stream$rows, nothing, 0), 0)
+  if (can_reorder(new) && y$n != y$stream$rows$n) new$changed <- NA_integer_ # some of its rows are forgotten
+  new
 }

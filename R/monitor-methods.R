@@ -107,16 +107,17 @@ summary.calib_monitor <- function(object, ...) {
     alarm = ifelse(alarm > 0, object$period[path[pmax(alarm, 1), 2]], NA_character_)
   )
   here <- object$period_run == object$run
-  structure(list(monitor = object, evidence = evidence, lost = when_lost(object, path, alarm[1]),
+  structure(list(monitor = object, evidence = evidence, rise = rise_began(object, path, alarm[1]),
     slope = monitor_slope(colSums(monitor_sums(object, "temperature", here))),
     extreme = monitor_extreme(colSums(monitor_sums(object, "temperature", here))), periods = tidy(object)),
     class = "summary.calib_monitor")
 }
 
-#' The period after the lowest e-value before the alarm; the first one if it only rose
+#' The period after the lowest e-value before the alarm; the first one if it only rose. No estimate of when calibration was lost: a forecast
+#' that was a little off from the start has its lowest e-value anywhere.
 #' @noRd
-when_lost <- function(monitor, path, alarm) {
-  if (alarm == 0) return(NA_character_)
+rise_began <- function(monitor, path, alarm) {
+  if (alarm == 0 || path[alarm, 4] == Inf) return(NA_character_) # a single label of probability 0 is no rise
   before <- c(0, path[seq_len(alarm), 4])
   low <- which.min(before[-length(before)])
   monitor$period[path[low, 2]]
@@ -143,14 +144,16 @@ print.calib_monitor <- function(x, ...) {
     cat("  nothing seen yet\n")
     return(invisible(x))
   }
-  cat("  e-value against calibration ", say_e(one$e_value, log_e_values(x)[[1]]), ", alarm at ", format(1 / x$level, digits = 3), ": ",
-    sep = "")
+  now <- say_e(one$e_value, log_e_values(x)[[1]])
+  limit <- format(1 / x$level, digits = 3)
   path <- run_path(x)
   at <- alarm_at(x)
   if (at > 0) {
-    cat("raised in period \"", x$period[path[at, 2]], "\"\n", sep = "")
+    then <- say_e(exp(path[at, 4]), path[at, 4])
+    cat("  alarm raised in period \"", x$period[path[at, 2]], "\", when the e-value ", if (is.infinite(path[at, 4])) "became infinite" else paste("reached", then), " (alarm at ", limit, ")",
+      if (now != then) paste0(";\n  it is ", now, " now", if (log_e_values(x)[[1]] < -log(x$level)) "; the alarm stays"), "\n", sep = "")
   } else {
-    cat("not raised\n")
+    cat("  e-value against calibration ", now, ": no alarm (raised at ", limit, ")\n", sep = "")
   }
   cat("  (an e-value of 1 is no evidence, a larger one is evidence against calibration)\n")
   if (!is.null(x$process) && x$process$failed > 0) {
@@ -170,12 +173,13 @@ print.summary.calib_monitor <- function(x, ...) {
   path <- run_path(x$monitor)
   shown$highest <- say_e(shown$highest, vapply(3L + seq_len(nrow(shown)), function(column) max(0, path[, column]), 0))
   print(shown, row.names = FALSE)
-  if (!is.na(x$lost)) {
+  if (!is.na(x$rise)) {
     begun <- x$periods$period[x$periods$run == x$monitor$run][1]
-    cat("The e-value began to rise in period \"", x$lost, "\":\n  ", if (identical(as.character(begun), as.character(x$lost))) {
-      "the forecast was miscalibrated from the start"
+    first <- identical(as.character(begun), as.character(x$rise))
+    cat("The rise that led to the alarm began in ", if (first) "the first period, ", if (!first) "period ", "\"", x$rise, "\".\n  ", if (first) {
+      "The forecast seems to have been miscalibrated from the start."
     } else {
-      "calibration was lost about then"
+      "The forecast may have been miscalibrated before, even from the start:\n  small errors show late."
     }, "\n", sep = "")
   }
   if (is.finite(x$slope)) {

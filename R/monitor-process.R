@@ -66,7 +66,7 @@ process_learn <- function(process, classes) {
   fit <- tryCatch(suppressWarnings(if (is.null(process$fit)) {
     calib_gp(held$probs, labels, weights = weights, integrate = FALSE)
   } else {
-    update(process$fit, held$probs, labels, weights = weights)
+    suppressMessages(update(process$fit, held$probs, labels, weights = weights), classes = "gpcalib_message_order")
   }), gpcalib_error = function(e) NULL)
   process$seen <- process$seen + length(held$code)
   process$held <- new_process(length(classes))$held

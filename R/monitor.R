@@ -77,8 +77,8 @@
 #' @return An object of class `calib_monitor` of plain vectors, a few hundred numbers per period and one row per
 #'   batch of the path. `update()` returns the monitor with the new rows; a batch that is refused leaves it as
 #'   it was. `summary()` gives a list with `evidence` (a data frame with a row per alternative and their mean:
-#'   `e_value` now, `highest`, `alarm`, the period in which 1/level was reached), `lost` (the period in which the
-#'   e-value began the rise that led to the alarm), `slope` (the inverse temperature 1/T that fits the run best: below 1 the
+#'   `e_value` now, `highest`, `alarm`, the period in which 1/level was reached), `rise` (the period in which the
+#'   rise that led to the alarm began; the forecast may have been miscalibrated before, even from the start, since small errors show late; `NA` if a label of probability 0 raised the alarm), `slope` (the inverse temperature 1/T that fits the run best: below 1 the
 #'   forecast is overconfident; `NA` below 0.16 and above 6, which `print()` says) and
 #'   `periods`; `tidy()` is the table of the periods: `period`, `run`, `n` (sum of weights), `log_loss`, `brier`,
 #'   `accuracy`, `confidence`, `overconfidence`, `underconfidence`, `slope`, and for two classes `oe` (observed

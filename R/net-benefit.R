@@ -170,6 +170,8 @@ print.net_benefit <- function(x, digits = 3, ...) {
     return(invisible(x))
   }
   level <- attr(x, "conf_level")
+  wide <- options(width = max(getOption("width"), 100L)) # a line for each threshold
+  on.exit(options(wide))
   cat("Net benefit of acting on the probability of \"", attr(x, "event"), "\"", if (!is.null(level)) paste0(", ", say_level(level), " intervals"), "\n", sep = "")
   for (i in seq_along(parts)) {
     n <- attr(x, "n")[[i]]

@@ -52,7 +52,11 @@ plot_moves <- function(object, ..., base_size = 9) {
   base_size <- check_number(base_size, "base_size", 1, 100)
   moves <- effect_moves(object)
   if (is.null(moves)) {
-    stop_input("object", "has no matrix between its classes", if (length(object$classes) == 2) {
+    stop_input("object", if (object$class_effects == "none" && identical(object$effects_asked, "auto")) {
+      "has no matrix between its classes: \"auto\" chose no class effects"
+    } else {
+      "has no matrix between its classes"
+    }, if (length(object$classes) == 2) {
       "With two classes see plot_map()."
     } else {
       "Fit with class_effects = \"matrix\", or draw what = \"map\"."
@@ -69,8 +73,9 @@ plot_moves <- function(object, ..., base_size = 9) {
   named <- rows[match(c(place(clear), place(own)), place(rows)), ]
   most <- max(abs(rows$estimate), 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
-  length_shown <- if (k > 12) 6 else if (base_size < 8) 12 else if (k > 8) 16 else 24 # of a name on an axis; the caption has the same
-  short <- function(x) shorten(x, length_shown)
+  length_shown <- if (k > 12) (if (base_size < 8) 10 else 12) else if (base_size < 8) 12 else if (k > 8) 16 else 24 # of a name on an axis; the caption has the same
+  axis <- stats::setNames(begin_names(classes, length_shown), classes)
+  short <- function(x) unname(axis[as.character(x)])
   ticks <- classes[seq(1, k, by = ceiling(k / most_ticks))] # of many classes every second or third has its name
   # as many digits as the largest of them needs; those that they do not show are not named
   digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
@@ -98,8 +103,8 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with 90 % after temperature scaling", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange: less likely. ",
-        if (nrow(dashes)) paste0("A dash marks ", if (any(named$estimate < 0) && numbers) "other ", "cells that are lowered, unless by less than a tenth of the largest change. "),
+      caption = wrap_words("Blue: the class becomes more likely; orange", if (nrow(dashes)) ", with a dash", ": less likely",
+        if (nrow(dashes)) paste0(" (changes below a tenth of the largest", if (any(named$estimate < 0) && numbers) ", and cells with a number,", " have no dash)"), ". ",
         say_moves(named, c(attr(clear, "count"), attr(own, "count")), max(12, length_shown)), " In every row and column the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
@@ -110,27 +115,33 @@ plot_moves <- function(object, ..., base_size = 9) {
 
 dash_share <- 0.1 # of the largest change: cells that are lowered by less have no dash
 
-#' The framed moves in a sentence
+#' The framed moves in sentences
 #' @param count how many exceed two standard deviations, off the diagonal and on it; @param most letters of a name.
 #' @noRd
 say_moves <- function(named, count, most = 12) {
   if (!nrow(named)) return("No cell is framed: no change exceeds two posterior standard deviations.")
   on <- as.character(named$class) == as.character(named$said)
-  own <- if (any(on)) {
-    paste0(if (sum(on) < count[2]) paste0("the ", sum(on), " largest of ", count[2], " on the diagonal") else "on the diagonal", " (",
-      paste0("\"", shorten(named$class[on], most), "\" ", named$label[on], collapse = ", "), ")")
-  }
+  own <- named[on, ]
   named <- named[!on, ]
-  if (!nrow(named)) {
-    return(paste0("Framed: changes beyond two posterior standard deviations, ", if (count[1] == 0) "all ", own, "."))
-  }
-  count <- count[1]
+  shown <- function(rows, count) if (nrow(rows) < count) paste0("the ", nrow(rows), " largest of ", count, " clear changes") else if (count == 1) "the clear change" else "the clear changes"
   each <- split(named, factor(as.character(named$said), levels = unique(as.character(named$said))))
   words <- vapply(each, function(moves) {
     paste0("when the scores say \"", shorten(moves$said[1], most), "\", ", paste0("\"", shorten(moves$class, most),
       ifelse(moves$estimate < 0, "\" is lowered by ", "\" is raised by "), sub("^[+-]", "", moves$label), collapse = ", "))
   }, "")
   words <- paste(words, collapse = "; ")
-  paste0("Framed: ", if (nrow(named) < count) paste0("the ", nrow(named), " largest of ", count, " changes") else say_count(count, "change"),
-    " between two classes beyond two posterior standard deviations: ", words, if (!is.null(own)) paste0("; also those ", own), ".")
+  paste0("Framed: ", if (nrow(named)) paste(shown(named, count[1]), "between two classes"), if (nrow(named) && nrow(own)) ", and ",
+    if (nrow(own)) paste(shown(own, count[2]), "on the diagonal"), " (beyond two posterior standard deviations).",
+    if (nrow(named)) paste0(" ", toupper(substr(words, 1, 1)), substring(words, 2), "."),
+    if (nrow(own)) paste0(" On the diagonal: ", paste0("\"", shorten(own$class, most), "\" ", own$label, collapse = ", "), "."))
+}
+
+#' Names on an axis: their beginnings, which say more than both ends do; where these are the same, as shorten() has them
+#' @noRd
+begin_names <- function(x, most) {
+  x <- as.character(x)
+  short <- ifelse(nchar(x) > most, paste0(substr(x, 1, most - 1), "."), x)
+  alike <- short %in% short[duplicated(short)]
+  if (any(alike)) short[alike] <- shorten(x, most)[alike]
+  if (length(unique(short)) == length(unique(x))) short else shorten(x, most)
 }

@@ -155,9 +155,9 @@ say_bands <- function(fits, names, rows, level) {
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
     whose <- if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = " and "))
     if (sum(averaged) > 1) {
-      paste0(" The curves", whose, " use the best hyperparameters alone (variance and lengthscale of the process); their bands allow for other values, so a curve can lie near the edge of its band.")
+      paste0(" The curves", whose, " need not lie in the middle of their bands, which also allow for rougher curves than those drawn.")
     } else {
-      paste0(" The curve", whose, " uses the best hyperparameters alone (variance and lengthscale of the process); ", if (length(fits) > 1) "its" else "the", " band allows for other values, so the curve can lie near its edge.")
+      paste0(" The curve", whose, " need not lie in the middle of ", if (length(fits) > 1) "its" else "the", " band, which also allows for rougher curves than the one drawn.")
     }
   })
 }

@@ -7,6 +7,7 @@
 #'   `"scores"`: log loss, Brier score, accuracy with mean confidence, and inverse temperature by period; `"reliability"`:
 #'   observed against forecast frequencies in ten bins, by period. Bars are 95 % intervals, where the sums that a monitor keeps allow them: Wilson's
 #'   for accuracy and frequencies, that of the likelihood ratio for the inverse temperature; none for the log loss and the Brier score. Rows are taken as independent, and the sum of the weights as their number.
+#'   Periods with less than a quarter of the median number of rows have faint points; where they would make the others flat, they are cut off, with an arrow.
 #' @param periods For `"reliability"`: into how many groups of successive periods to divide.
 #' @param base_size Size of the text.
 #' @param ... Must be empty.
@@ -36,29 +37,38 @@ autoplot.calib_monitor <- function(object, what = c("evidence", "scores", "relia
 plot_evidence <- function(monitor, base_size) {
   path <- monitor$path
   names <- c("mean", monitor$alternatives)
-  ceiling <- log(1e12) # beyond that nobody needs to know; infinite values end there too, and the caption says so
-  beyond <- any(abs(path[, -(1:3)]) > ceiling)
+  ceiling <- log(1e12) # beyond that nobody needs to know
+  beyond <- any(abs(path[, -(1:3)]) > ceiling & is.finite(path[, -(1:3)]))
   table <- data.frame(
     look = rep(seq_len(nrow(path)), length(names)), run = rep(path[, 1], length(names)),
     alternative = factor(rep(names, each = nrow(path)), names),
     e = exp(pmin(pmax(as.vector(path[, -(1:3)]), -ceiling), ceiling))
   )
+  # A label of probability 0 makes all of them infinite: lines end there.
+  never <- which(path[, 4] == Inf)
+  table <- table[is.finite(as.vector(path[, -(1:3)])), ]
   lined <- stats::ave(table$look, table$run, table$alternative, FUN = length) > 1
   ggplot2::ggplot(table, ggplot2::aes(.data$look, .data$e, colour = .data$alternative,
     linetype = .data$alternative, group = interaction(.data$run, .data$alternative))) +
+    ggplot2::geom_blank(ggplot2::aes(.data$look, 1), data = data.frame(look = seq_len(nrow(path))), inherit.aes = FALSE) +
+    (if (length(never)) {
+      ggplot2::geom_text(ggplot2::aes(.data$look, Inf), label = "Inf", data = data.frame(look = never), vjust = 1.3, size = text_size(base_size, 0.6),
+        inherit.aes = FALSE, check_overlap = TRUE)
+    }) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
     ggplot2::geom_hline(yintercept = 1 / monitor$level, linetype = "longdash", colour = "firebrick") +
     ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean"), data = table[lined, ]) +
     ggplot2::geom_point(ggplot2::aes(size = .data$alternative == "mean")) +
     ggplot2::scale_discrete_manual("linewidth", values = c("FALSE" = 0.4, "TRUE" = 1), guide = "none") +
     ggplot2::scale_discrete_manual("size", values = c("FALSE" = 0.8, "TRUE" = if (any(lined)) 1.3 else 2.6), guide = "none") +
-    ggplot2::scale_y_log10() +
+    ggplot2::scale_y_log10(expand = ggplot2::expansion(mult = c(0.05, if (length(never)) 0.15 else 0.05))) +
     ggplot2::scale_colour_manual(values = stats::setNames(pick(ink[c(4, 1, 2, 3, 5)], length(names), shift = FALSE), names)) +
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
     scale_periods(nrow(path), monitor$period[path[, 2]], base_size) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
       caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean (", if (any(lined)) "thick" else "large point", "). Dashed red line: alarm, at an e-value of ",
-        format(1 / monitor$level), ".", if (beyond) " Values above 1e12 are drawn at 1e12, those below 1e-12 at 1e-12.", base_size = base_size))
+        format(1 / monitor$level), ".", if (beyond) " Values above 1e12 are drawn at 1e12, those below 1e-12 at 1e-12.",
+        if (length(never)) " Inf: all e-values are infinite, because a label had probability 0.", base_size = base_size))
 }
 
 #' Periods below a picture: evenly spaced ones, as many as there is room for
@@ -82,10 +92,17 @@ plot_monitor_scores <- function(monitor, base_size) {
   }))
   long$measure <- factor(long$measure, unique(shown))
   limits <- monitor_limits(monitor, table, shown)
+  # Periods of few rows must not make those of many flat.
+  few <- table$n < few_share * stats::median(table$n[table$n > 0])
+  ends <- panel_ends(long, limits, few, shown)
   # Lines end where a value is infinite or undefined: a new piece begins after it.
   long$piece <- stats::ave(as.integer(!is.finite(long$value)), long$measure, long$what, FUN = cumsum)
   lost <- long[!is.finite(long$value), ]
   long <- long[is.finite(long$value), ]
+  arrows <- beyond_panel(long, limits, ends)
+  long <- within_panel(long, "value", ends)
+  limits <- within_panel(within_panel(limits, "conf.low", ends), "conf.high", ends)
+  few <- few & seq_along(few) %in% long$at
   bare <- setdiff(as.character(lost$measure), as.character(long$measure))
   key <- function(rows) paste(rows$run, rows$what, rows$measure, rows$piece)
   alone <- table(key(long))[key(long)] < 2
@@ -103,7 +120,11 @@ plot_monitor_scores <- function(monitor, base_size) {
     ggplot2::geom_linerange(ggplot2::aes(.data$at, ymin = .data$conf.low, ymax = .data$conf.high), data = limits, inherit.aes = FALSE,
       colour = "grey55", linewidth = 0.05 * base_size) +
     ggplot2::geom_line(ggplot2::aes(group = interaction(.data$run, .data$what, .data$piece)), data = long[!alone, ]) +
-    ggplot2::geom_point(size = 0.13 * base_size) +
+    ggplot2::geom_point(size = 0.13 * base_size, alpha = ifelse(few[long$at], 0.4, 1)) +
+    (if (nrow(arrows)) {
+      ggplot2::geom_segment(ggplot2::aes(.data$at, .data$from, xend = .data$at, yend = .data$to), data = arrows, inherit.aes = FALSE, colour = "grey25",
+        linewidth = 0.05 * base_size, arrow = grid::arrow(length = ggplot2::unit(0.2 * base_size, "mm")))
+    }) +
     (if (nrow(lost)) {
       lost$label <- label(lost)
       ggplot2::geom_text(ggplot2::aes(.data$at, Inf, label = .data$label), data = lost, vjust = 1.3,
@@ -121,8 +142,51 @@ plot_monitor_scores <- function(monitor, base_size) {
     ggplot2::scale_y_continuous(breaks = if (length(bare)) function(x) if (max(abs(x)) < nothing) numeric() else pretty(x, 4) else ggplot2::waiver(),
       expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, shape = NULL,
-      caption = wrap_words("Accuracy and mean confidence should agree. Bars: ", say_level(monitor_bars), " intervals. No bars for log loss and Brier score: the monitor does not store the sums they need.", good, said,
+      caption = wrap_words("Accuracy and mean confidence should agree. Bars: ", say_level(monitor_bars), " intervals. No bars for log loss and Brier score: the monitor does not store the sums they need.",
+        if (any(few)) " Faint points: less than a quarter of the usual number of rows.", if (nrow(arrows)) " Arrows: such a period lies, or its interval reaches, beyond the panel.", good, said,
         base_size = base_size))
+}
+
+few_share <- 0.25 # of the median number of rows
+
+#' The ends of the panels: what periods with enough rows need, and half as much again for the others
+#' @return matrix: a row for each measure, NA where all have room.
+#' @noRd
+panel_ends <- function(long, limits, few, shown) {
+  measures <- unique(unname(shown))
+  out <- matrix(NA_real_, length(measures), 2, dimnames = list(measures, c("low", "high")))
+  if (!any(few) || all(few)) return(out)
+  for (name in measures) {
+    own <- limits[limits$measure == name & !few[limits$at], ]
+    needed <- c(long$value[long$measure == name & !few[long$at]], own$conf.low, own$conf.high, if (name == shown[["slope"]]) 1)
+    needed <- needed[is.finite(needed)]
+    if (length(needed) && diff(range(needed)) > 0) out[name, ] <- range(needed) + c(-0.5, 0.5) * diff(range(needed))
+  }
+  out
+}
+
+#' Values no farther than the ends of their panels
+#' @noRd
+within_panel <- function(rows, column, ends) {
+  own <- ends[match(as.character(rows$measure), rownames(ends)), , drop = FALSE]
+  rows[[column]] <- pmin(pmax(rows[[column]], own[, 1], na.rm = TRUE), own[, 2], na.rm = TRUE)
+  rows
+}
+
+#' Arrows where a value or an interval ends beyond its panel
+#' @noRd
+beyond_panel <- function(long, limits, ends) {
+  values <- rbind(long[c("at", "measure")], limits[c("at", "measure")], limits[c("at", "measure")])
+  values$value <- c(long$value, limits$conf.low, limits$conf.high)
+  own <- ends[match(as.character(values$measure), rownames(ends)), , drop = FALSE]
+  up <- which(values$value > own[, 2])
+  down <- which(values$value < own[, 1])
+  size <- 0.12 * (own[, 2] - own[, 1])
+  values$from <- own[, 2] - size
+  values$to <- own[, 2]
+  values$from[down] <- own[down, 1] + size[down]
+  values$to[down] <- own[down, 1]
+  unique(values[c(up, down), c("at", "measure", "from", "to")])
 }
 
 monitor_bars <- 0.95 # level of the intervals in pictures

@@ -81,18 +81,26 @@ draw_murphy <- function(table, constant, event, base_size) {
   pen <- base_size / 10
   names <- levels(table$forecast)
   short <- stats::setNames(legend_names(names, base_size), names)
+  # A constant forecast far above the others would press their curves together.
+  top <- max(table$score)
+  cut <- top > 0 && max(constant$score) > 1.5 * top
+  top <- if (cut) 1.15 * top else max(table$score, constant$score)
+  curve <- paste(table$forecast, table[["by"]])
+  stepped <- table[curve %in% curve[duplicated(data.frame(curve, table$theta))], ]
   ggplot(table, aes(.data$theta, .data$score)) +
     geom_path(data = constant, colour = "grey50", linewidth = 0.3 * pen) +
+    # Gaps of a broken line at a jump would look like gaps of the curve: a thin line runs below it.
+    geom_path(aes(colour = .data$forecast, group = .data$forecast), data = stepped, linewidth = 0.25 * pen, show.legend = FALSE) +
     geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.7 * pen,
       show.legend = length(names) > 1) +
-    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names), shift = FALSE), names), labels = short) +
-    ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names), labels = short) +
+    ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names), shift = FALSE), names), breaks = names, labels = short) +
+    ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names), breaks = names, labels = short) +
     scale_x_continuous(limits = c(0, 1), breaks = seq(0, 1, 0.25), labels = say_plain, expand = c(0.01, 0)) +
-    scale_y_continuous(limits = c(0, NA), labels = say_plain,
-      expand = ggplot2::expansion(mult = c(0, 0.05))) +
+    scale_y_continuous(labels = say_plain, expand = ggplot2::expansion(mult = c(0, 0.05))) +
+    ggplot2::coord_cartesian(ylim = c(0, top)) +
     labs(x = "Threshold", y = "Mean elementary score", colour = NULL, linetype = NULL,
       caption = wrap_words("Event: ", shorten(event, 30), ". The area under a curve is the Brier score; lower is ",
-        "better. Thin grey: the constant forecast.", base_size = base_size)) +
+        "better. Thin grey: the constant forecast", if (cut) ", which is worse than all others where it leaves the picture", ".", base_size = base_size)) +
     picture_theme(base_size) +
     (if (!is.null(table[["by"]])) facet_wrap(vars(.data$by), labeller = ggplot2::as_labeller(function(x) shorten(x, 24)))) +
     legend_above(short, c("colour", "linetype"), base_size)

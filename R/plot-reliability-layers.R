@@ -93,6 +93,15 @@ seen_stretches <- function(bands, spread) {
   do.call(rbind, unname(parts))
 }
 
+#' Does a smooth curve end visibly before 0 or 1, where rows beyond the percentiles were left out? (inner_range(): of fewer than 100 rows none are)
+#' @noRd
+ends_early <- function(tables) {
+  any(vapply(tables, function(table) {
+    at <- attr(table, "band")$score
+    length(at) > 0 && isTRUE(attr(table, "N") >= 1 / outer_share) && (min(at) > 0.02 || max(at) < 0.98)
+  }, NA))
+}
+
 #' Has a smooth curve a stretch without rows, which is drawn thin?
 #' @noRd
 any_thin <- function(tables) {
@@ -364,7 +373,7 @@ diagram_caption <- function(tables, plan, base_size) {
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ", from the 1st to the 99th percentile of the scores.", if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
+    }, ".", if (ends_early(tables)) " It is drawn only where the middle 98 % of the probabilities lie.", if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
   } else {
     paste0("Boxes: difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),

@@ -14,9 +14,10 @@ update_auto <- function(object, scores, labels, weights, threads) {
   same <- is.null(old) # all are the same calibrator still
   data <- check_batch(object, scores, labels, weights, threads)
   loss <- if (same) numeric(length(fits)) else auto_memory * old$loss + vapply(fits, batch_loss, 0, data = data, scores = scores)
-  fits <- lapply(seq_along(fits), function(i) update(fits[[i]], scores, labels, weights, auto_values[i], threads = threads))
+  fits <- lapply(seq_along(fits), function(i) update_object(fits[[i]], scores, labels, weights, auto_values[i], threads))
   chosen <- which.min(loss)
   new <- fits[[chosen]]
+  say_reordered(object, new)
   format <- new$format
   new$format <- NULL
   new$auto <- list(forget = auto_values, loss = loss - min(loss), chosen = chosen, fits = replace(fits, chosen, list(list())))

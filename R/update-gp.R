@@ -155,15 +155,18 @@ update_fit.calib_gp <- function(object, data, forget) {
   }
   # what is said of frozen rows, which are not among those of this fit
   before <- if (is.null(spec$site)) NULL else if (is.null(stream$before)) object[before_parts] else stream$before
+  # rows that are merged, frozen or forgotten cannot be asked for their most likely class under the new map
+  all_here <- is.null(before) && all(row_counts(counted) == 1) && nrow(counted$scores) == object$n + nrow(data$scores)
+  changed <- NA_integer_
   if (object$monotone) {
     if (!is.null(before)) fit$mass <- add_mass(before, fit)
     order <- mono_fit(fit, counted)
     object$order_mass <- order$order_mass
     if (!is.null(before)) before$order_cost <- (1 - forget) * before$order_cost
     object$order_cost <- order$order_cost + if (is.null(before)) 0 else before$order_cost
-    fit$changed <- order$changed
-  } else {
-    fit <- c(fit, gp_changed(fit, counted))
+    if (all_here) changed <- order$changed
+  } else if (all_here) {
+    changed <- gp_changed(fit, counted)$changed
   }
   warn_gp(fit, counted)
   if (!is.null(counted$counts)) fit$range <- range(object$range, fit$range) # that of merged rows is narrower
@@ -179,9 +182,24 @@ update_fit.calib_gp <- function(object, data, forget) {
   if (!is.null(object[["event_range"]])) object$event_range <- range(object$event_range, event_score(batch$scores, object$input))
   if (!is.null(object$least)) object$least <- min(object$least, least_probability(data))
   object$slope_sd <- gp_slope_sd(fit$slope_var, fit$hyper)
-  object$changed <- fit$changed + if (is.null(before)) 0L else before$changed
+  object$changed <- if (can_reorder(object)) changed else 0L
   object$scores_seen <- if (is.null(before)) fit$seen else add_seen(before$scores_seen, fit$seen)
   object
+}
+
+#' Can the most likely class of a row differ from that of its scores?
+#' @noRd
+can_reorder <- function(object) {
+  !is.null(object$effects) || !is.null(object$offsets) || !object$increasing && !object$monotone
+}
+
+#' A message where an update has begun to change which class is the most likely one
+#' @noRd
+say_reordered <- function(old, new) {
+  if (new$method != "gp" || can_reorder(old) || !can_reorder(new)) return(invisible())
+  why <- if (is.null(new$effects) && is.null(new$offsets)) "a map that is not increasing everywhere" else "class effects"
+  message(small_message(paste0("The updated fit has ", why, ": it can change the most likely class of a row. Before this update the fit could not",
+    say_order_kept(new), ".\n"), "gpcalib_message_order"))
 }
 
 has_zeros <- function(data) if (data$input == "probs") data$scan$lowest == 0 else data$scan$n_neginf > 0
@@ -284,7 +302,7 @@ before_wrong <- function(stream) {
   before <- stream$before
   if (is.null(before)) return(NULL)
   if (!is.list(before) || !identical(names(before), before_parts)) return("does not describe the frozen rows")
-  wrong <- check_parts(before[c("changed", "order_mass", "order_cost")], list(changed = field("whole", low = 0),
+  wrong <- check_parts(before[c("changed", "order_mass", "order_cost")], list(changed = field("whole", low = 0, na = TRUE),
     order_mass = field("number", mass_bins + 2L, low = 0, optional = TRUE), order_cost = field("number", optional = TRUE)))
   if (length(wrong)) return(wrong)
   wrong <- seen_wrong(before$scores_seen)

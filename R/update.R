@@ -80,7 +80,9 @@
 #'   and 0.35 after ten. 0: nothing is forgotten; 1: only the new rows count; `"auto"`: see the section Forgetting.
 #' @param threads How many threads to use. The result does not depend on it.
 #' @param ... Must be empty, so that a misspelt argument is noticed.
-#' @return The updated calibrator. `nobs()` counts all rows seen so far.
+#' @return The updated calibrator. `nobs()` counts all rows seen so far. If a fit of [calib_gp()] could not change the most likely class of any row before,
+#'   and can now (because class effects were added, say), there is a message of class `gpcalib_message_order`. How many calibration rows
+#'   change their most likely class is no longer known (`NA`) once rows have been merged, frozen or forgotten.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
 #' *Advances in Neural Information Processing Systems* 30.
@@ -104,6 +106,13 @@ update.calibrator <- function(object, scores, labels, weights = NULL, forget = 0
   if (missing(labels)) stop_input("labels", "is missing", "Give the true class of every row.")
   if (auto) return(update_auto(object, scores, labels, weights, threads))
   object["auto"] <- NULL
+  new <- update_object(object, scores, labels, weights, forget, threads)
+  say_reordered(object, new)
+  new
+}
+
+#' @noRd
+update_object <- function(object, scores, labels, weights, forget, threads) {
   data <- check_batch(object, scores, labels, weights, threads)
   new <- update_fit(object, data, forget)
   counts <- class_weights(data$labels, data$weights, length(data$classes))

@@ -89,8 +89,8 @@ say_most_odds <- function(n) {
 #' What can be done about it
 #' @noRd
 say_recalibrate <- function(several) {
-  paste0("If the probabilities have not been calibrated on rows of this population yet, ", shifting_methods(if (several) 3 else 2, "or"),
-    " can correct them. If they have already been calibrated, the remaining error may come from the limited number of calibration rows; these intervals ignore that. Calibrate again only if you have more rows.")
+  paste0("Not calibrated on this population yet? Use ", shifting_methods(if (several) 3 else 2, "or"),
+    ". Already calibrated? Then the rest may be due to the limited number of calibration rows, which these intervals ignore: calibrate again only with more rows.")
 }
 
 #' Two digits, more where these would say little of the difference from 1
@@ -153,9 +153,10 @@ validation_verdict <- function(x) {
   }
   if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
   known <- intersect(c("oe_ratio", "slope", "ici"), names(which(!outside)))
+  if (!all(c("slope", "ici") %in% known)) return(say_undefined(x, known))
   counts <- c(events = attr(x, "events"), "non-events" = attr(x, "n") - attr(x, "events"))
   rarer <- counts[which.min(counts)]
-  paste0("No miscalibration found: the intervals of ", paste(outside_words[known], collapse = ", "), " contain their ideal values.",
+  paste0("No miscalibration found: the intervals of ", say_and(outside_words[known]), " contain their ideal values.",
     if (isTRUE(rarer < few_events)) {
       " With so few events or non-events only large errors could be found."
     } else if (isTRUE(rarer < few_for_bends)) {
@@ -165,6 +166,18 @@ validation_verdict <- function(x) {
     } else {
       " There is no reason to calibrate these probabilities (again)."
     })
+}
+
+#' Where some of the mean, the slope and the curve cannot be judged: no events, say
+#' @noRd
+say_undefined <- function(x, known) {
+  n <- attr(x, "n")
+  events <- attr(x, "events")
+  gone <- setdiff(c("slope", "ici"), known)
+  paste0(if (events == 0) "There are no events: " else if (events == n) "There are only events: ",
+    if (length(known)) paste0("the interval", if (length(known) > 1) "s", " of ", say_and(outside_words[known]), if (length(known) > 1) " contain their ideal values" else " contains its ideal value") else "nothing can be judged",
+    ", but ", say_and(c(slope = "the slope", ici = "the curve")[gone]), if (length(gone) > 1) " are" else " is", " undefined, so that only ",
+    if (events == 0) "a mean that is far too high" else if (events == n) "a mean that is far too low" else "some errors", " could be found.")
 }
 
 #' The same of several parts: which exclude the ideal, for what, and which do so beyond what their number explains
@@ -180,27 +193,39 @@ validations_verdict <- function(x) {
   what <- paste(c("groups", "classes")[c("by", "class") %in% names(table)], collapse = " and ")
   hit <- which(colSums(outside, na.rm = TRUE) > 0)
   p <- validation_p(x)
-  if (!length(hit)) return(paste0("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values. ", say_holm(what)))
+  undefined <- sum(is.na(outside["slope", ]) & is.na(outside["ICI", ]))
+  if (!length(hit)) {
+    return(paste0("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values. ",
+      if (undefined) paste0(undefined, " of the ", ncol(outside), " ", what, " have no slope and no curve: only a mean that is far off could be found there. "), say_holm(what)))
+  }
   names <- paste0("\"", validation_names(x), "\"")
-  rest <- names[-hit]
-  names <- names[hit]
-  why <- apply(outside[, hit, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
-  some <- seq_len(min(length(hit), 8))
-  clear <- sum(p < 1 - attr(x, "conf_level"), na.rm = TRUE)
+  level <- attr(x, "conf_level")
+  clear <- which(p < 1 - level)
   count <- sum(!is.na(outside))
-  expected <- (1 - attr(x, "conf_level")) * count
-  paste0("The interval excludes the ideal value for ", paste0(names[some], " (", why[some], ")", collapse = "; "),
-    if (length(hit) > 8) paste0("; and ", length(hit) - 8, " more"), if (length(rest)) paste0("; not for ", if (length(rest) == 1) rest else "the others"), ". ",
-    "By chance alone, about ", format(signif(expected, if (expected < 1) 1 else 2)), " of the ", count, " intervals would exclude it. ",
-    if (all(is.na(p))) say_recalibrate("class" %in% names(table)) else {
-      say_holm(what, paste0(" It is below ", format(1 - attr(x, "conf_level"), digits = 2), " for ", clear, " of the ", sum(!is.na(p)), " ", what,
-        if (anyNA(p)) " that have events and non-events", ". ", if (clear) say_recalibrate("class" %in% names(table)) else {
-          "What the intervals show may therefore be chance, and is no reason to calibrate (again); validate on more rows first."
-        }))
-    })
+  expected <- (1 - level) * count
+  named <- function(at) { # with the measures whose intervals exclude the ideal
+    some <- utils::head(at, 8)
+    why <- apply(outside[, some, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
+    paste0(paste0(names[some], ifelse(nzchar(why), paste0(" (", why, ")"), ""), collapse = "; "), if (length(at) > 8) paste0("; and ", length(at) - 8, " more"))
+  }
+  alone <- hit[is.na(p[hit]) & !all(is.na(p))] # without events there is no p-value, but the mean may be far off
+  single <- setdiff(hit, c(clear, alone))
+  limit <- paste0(format(1 - level, digits = 2), " after adjustment for ", sum(!is.na(p)), " ", what, if (anyNA(p)) " with events and non-events")
+  parts <- c(
+    if (length(clear)) paste0("Miscalibrated (p below ", limit, "): ", named(clear), "."),
+    if (!length(clear) && !all(is.na(p))) paste0("No clear miscalibration: no p is below ", limit, "."),
+    if (length(alone)) paste0("Without a p-value, for want of events or of non-events, but with an interval that excludes the ideal value: ", named(alone), "."),
+    if (length(single)) {
+      paste0("Single intervals ", if (length(clear)) "also ", "exclude the ideal value for ", named(single), ", which may be chance: for calibrated probabilities about ",
+        format(signif(expected, if (expected < 1) 1 else 2)), " of the ", count, " intervals do so.")
+    },
+    if (length(c(clear, alone)) || all(is.na(p))) say_recalibrate("class" %in% names(table)) else "This is no reason to calibrate (again); validate on more rows first.",
+    if (!all(is.na(p))) say_holm(what)
+  )
+  paste(parts, collapse = " ")
 }
 
-say_holm <- function(what, found = NULL) {
-  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what, ".", found,
-    " calib_test(method = \"mcb\") or \"skce\" tests all rows together and may find more.")
+say_holm <- function(what) {
+  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what,
+    ". calib_test(method = \"mcb\") or \"skce\" tests all rows together and may find more.")
 }

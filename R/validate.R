@@ -280,8 +280,12 @@ warn_validation <- function(parts) {
     warn_gpcalib("limited", if (all_limited) {
       "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
     } else {
-      paste0(limited, " probabilities are exactly 0 or 1, so that their log-odds are infinite. For intercept and slope, 0 and 1 get the odds of the most extreme other probability ",
-        "(at most ", say_most_odds(vapply(parts, `[[`, parts[[1]]$n, "n")), "). For the curve, all odds are limited to N to 1, N being the number of rows.")
+      n <- pmax(vapply(parts, function(part) as.double(part$n), 0), least_odds)
+      here <- function(odds) if (max(n) == min(n)) paste0(", here ", say_number(odds), " to 1")
+      one <- limited == 1
+      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite log-odds. For intercept and slope ", if (one) "it is" else "they are",
+        " replaced by the most extreme other probability, with odds of at most ", far_odds, " N to 1 (N: the number of rows, at least ", say_number(least_odds), here(far_odds * n[1]),
+        "). The curve limits all odds to N to 1", sub(", here", " (here", here(n[1])), if (max(n) == min(n)) ")", ".")
     })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)

@@ -208,3 +208,17 @@ test_that("equal slopes are printed once", {
   fit <- calib_vector(letters_nn$cal$scores, letters_nn$cal$labels)
   expect_output(print(fit), "slopes all 0.302: the scores of every class were overconfident", fixed = TRUE)
 })
+
+test_that("vector and matrix scaling that are shrunk to temperature scaling say so", {
+  set.seed(8)
+  z <- matrix(rnorm(900), 300) + 2 * diag(3)[rep(1:3, 100), ]
+  y <- rep(1:3, 100)
+  for (fit in list(calib_vector(z, y, ridge = 1e6), calib_matrix(z, y, ridge = 1e6))) {
+    fit$offset[] <- 0
+    w <- fit$weights
+    fit$weights[] <- if (is.matrix(w)) 2 * diag(3) + rep(c(0.3, 0, -1), each = 3) else 2 # a number for each column changes nothing
+    expect_output(print(fit), "this is temperature scaling \\(temperature 0.5\\): offsets and .* are shrunk to almost 0")
+    fit$weights[1] <- fit$weights[1] + 0.01
+    expect_no_match(capture.output(print(fit)), "this is temperature scaling")
+  }
+})

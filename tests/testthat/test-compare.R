@@ -231,6 +231,22 @@ test_that("Murphy curves are means of elementary scores, with their jumps", {
   expect_equal(area(inner), log_loss(p2, y2), tolerance = 1e-4)
 })
 
+test_that("a Murphy diagram leaves room for the forecasts, and has lines without gaps where they jump", {
+  set.seed(7)
+  x <- rnorm(2000, -1, 4)
+  y <- rbinom(2000, 1, plogis(x))
+  forecasts <- list(raw = plogis(1.3 * x), steps = round(plogis(x), 1))
+  plot <- plot_murphy(forecasts, y)
+  top <- max(plot$data$score)
+  expect_lt(ggplot2::ggplot_build(plot)$layout$panel_params[[1]]$y.range[2], 1.3 * top)
+  expect_match(attr(plot$labels$caption, "words"), "the constant forecast, which is worse than all others where it leaves the picture", fixed = TRUE)
+  expect_identical(as.character(unique(plot$layers[[2]]$data$forecast)), "steps")
+  shown <- ggplot2::ggplot_build(plot)$plot$scales$get_scales("colour")
+  expect_identical(as.character(shown$get_breaks()), names(forecasts))
+  near <- plot_murphy(list(a = rep(mean(y), 2000) + 0.01), y)
+  expect_no_match(attr(near$labels$caption, "words"), "leaves the picture")
+})
+
 test_that("plot_murphy() draws them", {
   picture <- plot_murphy(list(raw = p2, other = other), y2)
   expect_identical(names(picture$data), c("forecast", "theta", "score"))

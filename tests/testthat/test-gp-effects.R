@@ -227,16 +227,16 @@ test_that("print() and summary() say what was decided", {
   expect_output(print(summary(three$fit)), "whose offset is more than two posterior standard deviations from 0: \"1\" \\+")
   expect_output(print(summary(pair$fit)), "asymmetry: about [+-]")
   expect_output(print(summary(pair$fit)), "\\(low and high probabilities are bent differently\\)\n  shape: .* \\(a curve that raises or lowers")
-  expect_output(print(pair$fit), "supported by the data; asymmetry .* merely allowed; see summary\\(\\)\n")
+  expect_output(print(pair$fit), "supported by the data; asymmetry .* included although not needed; see summary\\(\\)\n")
   # with the gains that summary() has
   gains <- summary(pair$fit)$effects$parts
-  expect_output(print(pair$fit), paste0("asymmetry (", say_gain(gains[["matrix"]]), ") and shape (", say_gain(gains[["softmax"]]), ") merely allowed"), fixed = TRUE)
+  expect_output(print(pair$fit), paste0("asymmetry (", say_gain(gains[["matrix"]]), ") and shape (", say_gain(gains[["softmax"]]), ") included although not needed"), fixed = TRUE)
   expect_output(print(summary(pair$fit)), paste0("asymmetry: about ", say_gain(gains[["matrix"]]), ";"), fixed = TRUE)
   # what only helps together, a single effect, and gains that are not known
   part <- pair$fit
   part$effects$parts[] <- 0.5
   expect_identical(say_supported(part, 5), "offsets (+0.5), asymmetry (+0.5) and shape (+0.5) supported by the data only together")
-  expect_identical(say_supported(part, 0.5), "offsets (+0.5), asymmetry (+0.5) and shape (+0.5) merely allowed")
+  expect_null(say_supported(part, 0.5))
   expect_identical(say_supported(many$fit, 5), "offsets supported by the data")
   expect_output(print(summary(many$fit)), "offsets: about [+-]")
   # one sign for the whole and its parts: "lower by -0.3" would be a rise
@@ -270,7 +270,7 @@ test_that("pictures of the effects hold their tables", {
   small$effects$effect <- small$effects$effect / 50
   expect_no_match(autoplot(small, what = "matrix")$labels$caption, "[+-]0\\.0+[, .](?![0-9])", perl = TRUE)
   expect_equal(nrow(heat$data), 9)
-  expect_match(gsub("\n", " ", heat$labels$caption), 'when the scores say "2", "1" is raised by')
+  expect_match(gsub("\n", " ", heat$labels$caption), '[Ww]hen the scores say "2", "1" is raised by')
   for (p in list(plot, heat, autoplot(many$fit, what = "offsets"), autoplot(three$fit))) {
     expect_silent(ggplot2::ggplot_build(p))
   }
@@ -468,7 +468,7 @@ test_that("the parts of the matrix are worth the ratio of prior and posterior de
     }
   }
   expect_output(print(summary(three$fit)), "symmetric part of the matrix: about.*skew part of the matrix: about")
-  expect_output(print(three$fit), "offsets \\(.* and matrix \\(\\+[0-9.]+, its skew part \\+.*; softmax matrix \\(.* and powers \\(.* merely allowed")
+  expect_output(print(three$fit), "offsets \\(.* and matrix \\(\\+[0-9.]+, its skew part \\+.*; softmax matrix \\(.* and powers \\(.* included although not needed")
 })
 
 test_that("with one variance for both parts the matrix has one", {
@@ -508,4 +508,10 @@ test_that("effects that are worth next to nothing change next to nothing", {
     none <- calib_gp(z, y, class_effects = "none", integrate = FALSE)
     expect_lt(mean(abs(predict(fit, z) - predict(none, z))), 0.06)
   }
+})
+
+test_that("names of an axis are their beginnings, unless these are the same", {
+  expect_identical(begin_names(c("atheism", "religion.christian", "space"), 8), c("atheism", "religio.", "space"))
+  expect_identical(begin_names(c("religion.christian", "religion.misc", "space"), 8), c(shorten(c("religion.christian", "religion.misc", "space"), 8)[1:2], "space"))
+  expect_identical(anyDuplicated(begin_names(paste0("comp.sys.", letters, ".hardware"), 8)), 0L)
 })

@@ -152,9 +152,9 @@ test_that("overconfidence is found, when it began is said, and an impossible lab
   for (i in 1:5) m <- update(m, bad$p[300 * (i - 1) + 1:300, ], bad$y[300 * (i - 1) + 1:300], period = 5 + i)
   s <- summary(m)
   expect_true(glance(m)$alarm)
-  expect_true(s$lost %in% c("5", "6", "7"))
+  expect_true(s$rise %in% c("5", "6", "7"))
   expect_lt(s$slope, 1)
-  expect_output(print(s), "calibration was lost")
+  expect_output(print(s), "may have been miscalibrated before")
   m <- update(m, cbind(1, 0), 2)
   expect_identical(glance(m)$e_value, Inf)
   expect_output(print(m), "probability 0")
@@ -401,12 +401,12 @@ test_that("labels of tiny probability are finite evidence, at every stage", {
   expect_output(print(m), "raised")
 })
 
-test_that("an alarm in the first period is no loss of calibration, and e-values beyond a double are said by their power of ten", {
+test_that("an alarm in the first period: the forecast was off from the start, and e-values beyond a double are said by their power of ten", {
   m <- calib_monitor(rep(0.001, 400), rep(c(TRUE, FALSE), 200))
-  expect_output(print(summary(m)), "miscalibrated from the start")
-  expect_output(print(m), "against calibration 1e[0-9]{3}")
-  expect_output(print(calib_monitor(c(0, 0.4), c(TRUE, FALSE))), "against calibration Inf")
-  expect_no_match(paste(capture.output(print(summary(m))), collapse = " "), "was lost|Inf ")
+  expect_output(print(summary(m)), "seems to have been miscalibrated from the start")
+  expect_output(print(m), "the e-value reached 1e[0-9]{3} ")
+  expect_output(print(calib_monitor(c(0, 0.4), c(TRUE, FALSE))), "when the e-value became infinite \\(alarm")
+  expect_no_match(paste(capture.output(print(summary(m))), collapse = " "), "before|Inf ")
 })
 
 test_that("rows of weight 0 do not let products of odds run over", {
@@ -418,15 +418,15 @@ test_that("rows of weight 0 do not let products of odds run over", {
   expect_true(all(is.finite(m$evidence)))
 })
 
-test_that("summary() does not speak of a loss where the forecast was never calibrated", {
+test_that("summary() says where the rise began, and not that calibration was lost then", {
   set.seed(5)
   p <- runif(600)
   wrong <- rbinom(600, 1, plogis(3 * qlogis(p)))
   from_start <- calib_monitor(p, wrong, period = rep(c("a", "b"), each = 300))
-  expect_output(print(summary(from_start)), "in period \"a\":\\s+the forecast was miscalibrated from the start")
+  expect_output(print(summary(from_start)), "in the first period, \"a\"\\.\\s+The forecast seems to have been miscalibrated from the start")
   right <- rbinom(600, 1, p)
   later <- calib_monitor(c(p, p), c(right, wrong), period = rep(c("a", "b"), each = 600))
-  expect_output(print(summary(later)), "in period \"b\":\\s+calibration was lost about then")
+  expect_output(print(summary(later)), "in period \"b\"\\.\\s+The forecast may have been miscalibrated before, even from the start")
 })
 
 test_that("an inverse temperature beyond the grid is said to be there, and plot() draws", {
@@ -504,4 +504,49 @@ test_that("a score that is infinite in all periods is marked as such", {
   marks <- Filter(function(layer) "label" %in% names(layer), built$data)[[1]]
   expect_identical(marks$label[marks$PANEL == 1], c("Inf", "Inf"))
   expect_gte(length(built$layout$panel_params[[2]]$y$get_labels()), 2)
+})
+
+test_that("print() says when the alarm was raised, at which e-value, and what it is now", {
+  bad <- oracle_stream(600, 2, 12, 2)
+  good <- oracle_stream(800, 2, 11)
+  until <- function(n) calib_monitor(bad$p[1:n, ], bad$y[1:n], period = "a", classes = 1:2)
+  m <- until(Find(function(n) glance(until(n))$alarm, seq(20, 600, 10))) # just above 20
+  then <- say_e(glance(m)$e_value)
+  expect_no_match(paste(capture.output(print(m)), collapse = " "), "now|stays")
+  m <- update(m, good$p, good$y, period = "b")
+  said <- paste(capture.output(print(m)), collapse = " ")
+  expect_match(said, paste0("alarm raised in period \"a\", when the e-value reached ", then, " \\(alarm at 20\\);   it is [0-9.]+ now; the alarm stays"))
+  expect_output(print(calib_monitor(good$p[1:20, ], good$y[1:20])), "e-value against calibration [0-9.]+: no alarm \\(raised at 20\\)")
+})
+
+test_that("a period of few rows does not make the others flat", {
+  d <- with_seed(9, {
+    x <- stats::rnorm(1632)
+    list(p = stats::plogis(x), y = stats::rbinom(1632, 1, stats::plogis(x)))
+  })
+  period <- c(rep(1:8, each = 200), rep(9, 32))
+  p <- replace(d$p, 1601:1632, ifelse(d$y[1601:1632] == 1, 0.7, 0.3)) # all right, hardly any range of slopes
+  plot <- autoplot(calib_monitor(p, d$y, period = period), "scores")
+  built <- ggplot2::ggplot_build(plot)
+  words <- attr(plot$labels$caption, "words")
+  expect_match(words, "Faint points: less than a quarter of the usual number of rows. Arrows: such a period lies, or its interval reaches, beyond the panel.", fixed = TRUE)
+  arrows <- Filter(function(layer) inherits(layer$geom, "GeomSegment"), plot$layers)[[1]]$data
+  expect_true(all(arrows$at == 9))
+  whole <- autoplot(calib_monitor(d$p[1:1600], d$y[1:1600], period = period[1:1600]), "scores")
+  width <- function(plot) vapply(ggplot2::ggplot_build(plot)$layout$panel_params, function(panel) diff(panel$y.range), 0)
+  expect_true(all(width(plot) < 2.2 * width(whole)))
+  expect_no_match(attr(whole$labels$caption, "words"), "Faint|Arrows")
+})
+
+test_that("infinite e-values are marked, not drawn as large ones", {
+  m <- calib_monitor(c(0.2, 0.3, 0.6), c(0, 0, 1), period = "a")
+  m <- update(m, c(0, 0.5), c(1, 0), period = "b")
+  m <- update(m, c(0.4, 0.5), c(1, 0), period = "c")
+  plot <- autoplot(m)
+  expect_match(attr(plot$labels$caption, "words"), "Inf: all e-values are infinite, because a label had probability 0.", fixed = TRUE)
+  expect_no_match(attr(plot$labels$caption, "words"), "1e12")
+  expect_identical(unique(plot$data$look), 1L)
+  marks <- Filter(function(layer) inherits(layer$geom, "GeomText"), plot$layers)[[1]]
+  expect_equal(marks$data$look, 2:3)
+  expect_silent(ggplot2::ggplot_build(autoplot(calib_monitor(c(0, 0.4), c(TRUE, FALSE)))))
 })

@@ -46,7 +46,7 @@ test_that("a validation does not speak of 1 event for each one expected where th
   expect_equal(say_ratio(0.9991), "0.999")
   expect_equal(say_ratio(0.687), "0.69")
   expect_equal(say_ratio(1), "1")
-  expect_match(say_recalibrate(FALSE), "If the probabilities have not been calibrated on rows of this population yet, calib_gp\\(\\), calib_platt\\(\\) or calib_beta\\(\\)")
+  expect_match(say_recalibrate(FALSE), "Not calibrated on this population yet\\? Use calib_gp\\(\\), calib_platt\\(\\) or calib_beta\\(\\)")
 })
 
 test_that("slips of the pen get a hint", {

@@ -321,12 +321,12 @@ test_that("rows are merged to a limit, and when they are many frozen, with new o
   expect_equal(fit$scores_seen$rows, 2400)
   expect_equal(sum(fit$scores_seen$true) / (1 - fit$scores_seen$beyond[["true"]]), 2400, tolerance = 1e-6)
   whole <- rows_gp(d$scores[1:2400, ], d$labels[1:2400])
-  expect_lt(abs(fit$changed - whole$changed), 60)
+  expect_identical(fit$changed, NA_integer_)
   expect_lt(mean(abs(predict(fit, d$scores) - predict(whole, d$scores))), 0.01)
   # what merged rows say
   whole <- rows_gp(d$scores[1:1800, ], d$labels[1:1800])
   expect_equal(merged$scores_seen$rows, 1800)
-  expect_lt(abs(merged$changed - whole$changed), 40)
+  expect_identical(merged$changed, NA_integer_)
   expect_lt(mean(abs(predict(merged, d$scores) - predict(whole, d$scores))), 0.005)
   # and the same through a file of either kind
   file <- tempfile()
@@ -672,4 +672,49 @@ test_that("an updated object with many classes is that of all its rows, and a da
   expect_error(unpack_rows(rows, k), "scores that are none", class = "gpcalib_error")
   more$stream$rows$scores[[2]]$words <- rev(more$stream$rows$scores[[2]]$words)
   expect_error(update(more, scores[1:10, ], labels[1:10]), class = "gpcalib_error")
+})
+
+test_that("how many rows change their most likely class is counted anew while all rows are there, and unknown afterwards", {
+  d <- with_seed(67, mixed_data(700, 3))
+  part <- function(fit, rows, ...) more(fit, d$scores[rows, ], d$labels[rows], ...)
+  few <- gp_control(buffer = 400)
+  fit <- part(rows_gp(d$scores[1:200, ], d$labels[1:200], control = few), 201:400)
+  now <- max.col(predict(fit, d$scores[1:400, ], approx = "mean"), "first")
+  expect_gt(fit$changed, 0)
+  expect_equal(fit$changed, sum(now != max.col(d$scores[1:400, ], "first")))
+  expect_output(print(fit), "change their most likely class")
+  merged <- part(fit, 401:500)
+  expect_false(is.na(merged$changed)) # they are merged after the fit
+  for (gone in list(part(merged, 501:600), part(fit, 401:500, forget = 1))) {
+    expect_identical(gone$changed, NA_integer_)
+    expect_output(print(gone), "no longer known are .* how many of these change their most likely class")
+    expect_output(print(summary(gone)), "not known after updates")
+    expect_identical(part(gone, 601:650)$changed, NA_integer_)
+    file <- tempfile()
+    saveRDS(gone, file)
+    expect_equal(predict(readRDS(file), d$scores[1:5, ]), predict(gone, d$scores[1:5, ]))
+    unlink(file)
+  }
+  # an increasing map without effects changes none, whatever became of the rows
+  none <- rows_gp(d$scores[1:200, ], d$labels[1:200], class_effects = "none", monotone = TRUE)
+  expect_identical(part(none, 201:400)$changed, 0L)
+  # a number of an object made before is taken
+  old <- part(merged, 501:600)
+  old$changed <- 63
+  expect_output(print(old), "63 of 600 calibration rows")
+})
+
+test_that("update() says when it begins to change the most likely class", {
+  d <- with_seed(68, mixed_data(600, 3))
+  d$scores[, 1] <- d$scores[, 1] + 1.5
+  fit <- rows_gp(d$scores[1:40, ], d$labels[1:40])
+  fit$changed <- 0L
+  fit["effects"] <- list(NULL)
+  fit$class_effects <- "none"
+  fit$increasing <- TRUE
+  expect_message(new <- more(fit, d$scores[41:600, ], d$labels[41:600]), "has class effects: it can change the most likely class of a row. Before this update the fit could not",
+    class = "gpcalib_message_order")
+  expect_no_message(more(new, d$scores[1:10, ], d$labels[1:10]))
+  expect_no_message(more(rows_gp(d$scores[1:40, ], d$labels[1:40], class_effects = "none", monotone = TRUE), d$scores[41:600, ], d$labels[41:600]))
+  expect_length(testthat::capture_messages(more(fit, d$scores[41:600, ], d$labels[41:600], forget = "auto")), 1)
 })

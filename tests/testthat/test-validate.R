@@ -156,7 +156,7 @@ test_that("edges: no events, separated, zeros and ones", {
   q <- seq(.01, .99, length.out = 40)
   expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
   expect_equal(value(got, "c_index"), 1)
-  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* 0 and 1 get the odds of the most extreme other probability \\(at most 10,000 to 1\\)", class = "gpcalib_warning_limited")
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* replaced by the most extreme other probability, with odds of at most 10 N to 1 \\(N: the number of rows, at least 1,000, here 10,000 to 1\\)\\. The curve limits all odds to N to 1 \\(here 1,000 to 1\\)\\.$", class = "gpcalib_warning_limited")
   expect_true(all(is.finite(got$estimate)))
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
@@ -197,12 +197,12 @@ test_that("a validation says in words what it found", {
   p <- runif(2000)
   y <- rbinom(2000, 1, p)
   valid <- calib_validate(p, y)
-  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope, ICI contain their ideal\\s+values\\.")
+  expect_output(print(valid), "No miscalibration found: the intervals of O:E, slope and ICI contain their\\s+ideal\\s+values\\.")
   bent <- rbinom(2000, 1, plogis(qlogis(p) + 0.8 * sin(4 * qlogis(p))))
-  expect_output(print(calib_validate(p, bent)), "No\\s+miscalibration\\s+of\\s+mean\\s+or\\s+slope\\s+was\\s+found,\\s+but\\s+the\\s+calibration\\s+curve departs.*If\\s+the\\s+probabilities\\s+have\\s+not\\s+been\\s+calibrated\\s+on")
+  expect_output(print(calib_validate(p, bent)), "No\\s+miscalibration\\s+of\\s+mean\\s+or\\s+slope\\s+was\\s+found,\\s+but\\s+the\\s+calibration\\s+curve departs.*Not\\s+calibrated\\s+on\\s+this\\s+population")
   by <- rep(c("men", "women"), 1000)
   low <- ifelse(by == "men", p / 2, p)
-  expect_output(print(calib_validate(low, y, by = by)), "excludes the ideal value for \"men\" \\(O:E.*\\);\\s+not\\s+for\\s+\"women\"\\.\\s")
+  expect_output(print(calib_validate(low, y, by = by)), "Miscalibrated \\(p below 0.05 after adjustment for 2 groups\\): \"men\" \\(O:E[^)]*\\)\\.\\s")
   expect_output(print(calib_validate(p, y, by = by)), "No miscalibration found: all intervals")
   few <- suppressWarnings(calib_validate(p[1:30], rep(0:1, c(26, 4))[rank(p[1:30])]))
   expect_output(print(few), "found|excludes|too")
@@ -287,7 +287,9 @@ test_that("how many intervals are expected to exclude the ideal by chance is not
   y <- rbinom(2000, 1, p)
   by <- rep(c("men", "women"), 1000)
   v <- calib_validate(ifelse(by == "men", p / 2, p), y, by = by)
-  expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")), "By chance alone, about 0.3 of the 6 intervals would exclude it")
+  v$conf.low[v$measure == "slope" & v$by == "women"] <- 1.01
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")),
+    "\"men\" \\(O:E[^)]*\\). Single intervals also exclude the ideal value for \"women\" \\(slope\\), which may be chance: for calibrated probabilities about 0.3 of the 6 intervals do so")
 })
 
 test_that("zeros have no sign", {
@@ -351,8 +353,8 @@ test_that("a class that never occurs is judged by its mean, and counted apart fr
   y <- factor(ifelse(runif(1000) < p[, 1] / (p[, 1] + p[, 2]), 1, 2), levels = 1:3)
   expect_warning(v <- calib_validate(p, y), "in 1 of 3 classes (the first is \"3\"): 0 events", fixed = TRUE)
   said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
-  expect_match(said, "\"3\" (O:E)", fixed = TRUE)
-  expect_match(said, "of the 2 classes that have events and non-events", fixed = TRUE)
+  expect_match(said, "Without a p-value, for want of events or of non-events, but with an interval that excludes the ideal value: \"3\" (O:E).", fixed = TRUE)
+  expect_match(said, "after adjustment for 2 classes with events and non-events", fixed = TRUE)
 })
 
 test_that("of many classes those without events are not drawn", {
@@ -377,7 +379,9 @@ test_that("a class without events is no finding by itself: exact limits of its r
   expect_equal(ends(few, "oe_ratio"), c(0, 0, upper / mean(p)))
   expect_equal(ends(few, "in_the_large"), c(-mean(p), -mean(p), upper - mean(p)))
   expect_gt(ends(few, "oe_ratio")[3], 1)
-  expect_false(any(grepl("excludes the ideal value", capture.output(print(few)))))
+  said <- gsub("\\s+", " ", paste(capture.output(print(few)), collapse = " "))
+  expect_match(said, "There are no events: the interval of O:E contains its ideal value, but the slope and the curve are undefined, so that only a mean that is far too high could be found.", fixed = TRUE)
+  expect_no_match(said, "No miscalibration found|excludes")
   expect_lt(ends(one(rep(c(.05, .15), 100)), "oe_ratio")[3], 1)
   # All events: the mirror image. Weights count as the effective number of rows, clusters as one row each.
   all <- suppressWarnings(calib_validate(1 - p, factor(rep("yes", 200), c("no", "yes"))))

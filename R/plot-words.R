@@ -114,7 +114,7 @@ cell_sizes <- function(x) {
   sizes
 }
 
-is_corner <- function(grob) inherits(grob, "fit_text") && isTRUE(grob$halo)
+is_corner <- function(grob) inherits(grob, "fit_text") && isTRUE(grob$corner)
 
 #' Points of the numbers in the corners of all panels: as large as the longest allows; 0 if that cannot be read, NULL if there are none
 #' @noRd

@@ -116,6 +116,19 @@ test_that("numbers in corners have one size, and the caption explains them only 
   expect_no_match(drawn_at(confident, 2, 2)$caption, "accuracy")
 })
 
+test_that("the caption says what the lower panel of a latent map has no room for", {
+  set.seed(2)
+  y <- rep(1:3, 40)
+  fit <- calib_gp(stats::rnorm(360) + 2 * diag(3)[y, ], y)
+  said <- "Below: scores of the true class (blue outline) and of the other classes (grey)."
+  words <- function(plot) sum(vapply(plot$layers, function(layer) inherits(layer$geom, "GeomText"), NA))
+  expect_no_match(drawn_at(autoplot(fit, base_size = 11), 6, 4)$caption, "Below")
+  expect_match(drawn_at(autoplot(fit, base_size = 11), 3, 2)$caption, said, fixed = TRUE)
+  expect_identical(c(words(autoplot(fit, base_size = 11)), words(autoplot(fit, base_size = 7))), 1:0)
+  expect_match(drawn_at(autoplot(fit, base_size = 7), 3, 2)$caption, said, fixed = TRUE)
+  expect_no_match(drawn_at(autoplot(fit, base_size = 7, histogram = FALSE), 3, 2)$caption, "Below")
+})
+
 test_that("titles of panels stay within them, with the number of cases", {
   set.seed(3)
   y <- sample(6, 300, TRUE)

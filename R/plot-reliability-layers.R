@@ -384,7 +384,7 @@ diagram_caption <- function(tables, plan, base_size, numbers) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
     }, ", from the 1st to the 99th percentile of the scores.", if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
   } else {
-    paste0("Boxes: difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
+    paste0("Boxes", if (identical(attr(tables[[1]], "binning"), "mass")) " (each of about as many rows)", ": difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
       if (few_bins(tables)) " Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".")

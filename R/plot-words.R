@@ -172,12 +172,13 @@ fit_strips <- function(x, cells, pattern, side) {
       wrap_to(label, room / 72, list(size = size * word$gp$fontsize, family = word$gp$fontfamily, face = word$gp$font))
     }, labels, words, room)
   }
-  fits <- function(labels, size) all(wide(labels, size) <= room) && all(lengths(strsplit(labels, "\n")) <= most)
-  for (size in strip_sizes) if (fits(new <- wrapped(plain, size), size)) break
+  fits <- function(labels, size) wide(labels, size) <= room & lengths(strsplit(labels, "\n")) <= most
+  for (size in strip_sizes) if (all(fits(new <- wrapped(plain, size), size))) break
   letters <- max(nchar(plain))
-  while (!fits(new, size) && letters > 6) {
+  long <- !fits(new, size)
+  while (!all(fits(new, size)) && letters > 6) {
     letters <- letters - 1
-    new <- wrapped(shorten_title(plain, letters), size)
+    new[long] <- wrapped(shorten_title(plain, letters), size)[long]
   }
   for (i in seq_along(strips)) {
     x$grobs[[strips[i]]] <- edit_text(x$grobs[[strips[i]]], function(text) {

@@ -333,3 +333,15 @@ test_that("names stand beside points or at the end of a line, or in the caption"
   expect_match(said(plot), "Without a name in the picture: Forecast 7; Forecast 8; Forecast 9; Forecast 10.", fixed = TRUE)
   expect_silent(ggplot2::ggplot_build(plot))
 })
+
+test_that("intervals of many pairs have no caps, which would touch", {
+  caps <- function(n) {
+    set.seed(1)
+    y <- rep(0:1, 20)
+    forecasts <- stats::setNames(lapply(seq_len(n), function(i) stats::plogis(y + stats::rnorm(40))), paste("f", seq_len(n)))
+    plot <- autoplot(compare_forecasts(forecasts, y))
+    !is.null(Filter(function(layer) inherits(layer$geom, "GeomSegment"), plot$layers)[[1]]$geom_params$arrow)
+  }
+  expect_true(caps(6)) # 15 pairs
+  expect_false(caps(7))
+})

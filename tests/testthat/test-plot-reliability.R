@@ -458,3 +458,9 @@ test_that("the caption explains the colours of the boxes that are drawn", {
   expect_match(caption(rep(.2, 100), y), "frequency (blue: probability too low), faint", fixed = TRUE)
   expect_match(caption(rep(c(.9, .2), 50), y), "(orange: probability too high, blue: too low)", fixed = TRUE)
 })
+
+test_that("captions say that bins of equal mass hold about as many rows", {
+  said <- function(...) gsub("\\s+", " ", plot_reliability(p, y, bins = 5, ...)$labels$caption)
+  expect_match(said(binning = "mass"), "Boxes (each of about as many rows): difference", fixed = TRUE)
+  expect_match(said(), "Boxes: difference", fixed = TRUE)
+})

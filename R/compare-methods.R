@@ -72,6 +72,8 @@ tidy.forecast_comparison <- function(x, ...) x$differences
 #' @export
 as.data.frame.forecast_comparison <- function(x, row.names = NULL, optional = FALSE, ...) x$scores
 
+most_caps <- 15 # rows of a picture with caps at the ends of its intervals
+
 #' @rdname compare_forecasts
 #' @param base_size Size of the text, in points.
 #' @return `autoplot()` draws the differences with their intervals, one panel per score.
@@ -109,9 +111,9 @@ autoplot.forecast_comparison <- function(object, base_size = 9, ...) {
     geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.4) +
     ggplot2::geom_segment(aes(x = .data$conf.low, xend = .data$conf.high, yend = .data$pair),
       data = whiskers, linewidth = 0.06 * base_size, show.legend = FALSE,
-      # ends that are seen where an interval is shorter than its point
-      arrow = grid::arrow(angle = 90, ends = "both", length = unit(0.13 * base_size, "mm"))) +
-    geom_point(size = 0.17 * base_size) +
+      # ends that are seen where an interval is shorter than its point; those of neighbours would touch where there are many
+      arrow = if (nlevels(table$pair) <= most_caps) grid::arrow(angle = 90, ends = "both", length = unit(0.09 * base_size, "mm"))) +
+    geom_point(size = (if (nlevels(table$pair) <= most_caps) 0.17 else 0.13) * base_size) +
     ggplot2::scale_colour_manual(values = c(better = ink[3], "no clear difference" = "grey45", worse = ink[2])) +
     ggplot2::scale_shape_manual(values = c(better = 16, "no clear difference" = 1, worse = 17)) +
     ggplot2::scale_x_continuous(breaks = function(limits) few_breaks(limits, if (base_size >= 9 && length(unique(table$panel)) <= 2) 5 else 3), labels = say_plain) +

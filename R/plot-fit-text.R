@@ -3,20 +3,23 @@
 #' As geom_text(), but no label takes more than `width` and `height` (shares) of the panel
 #'
 #' Labels that would have to be smaller than can be read are left out: the numbers are in the table
-#' that is drawn. A halo is a pale ground that keeps lines behind the words from crossing them.
+#' that is drawn.
+#'
+#' @param corner are they numbers in a corner, which have one size in all panels? @param ground whether a pale ground keeps lines
+#'   that are drawn before the words from crossing them.
 #' @noRd
-geom_fit_text <- function(mapping, data, width, height, ..., halo = FALSE) {
+geom_fit_text <- function(mapping, data, width, height, ..., corner = FALSE, ground = FALSE) {
   ggplot2::layer(geom = GeomFitText, mapping = mapping, data = data, stat = "identity",
     position = "identity", show.legend = FALSE, inherit.aes = FALSE,
-    params = list(width = width, height = height, halo = halo, ...))
+    params = list(width = width, height = height, corner = corner, ground = ground, ...))
 }
 
 #' @importFrom ggplot2 ggproto ggproto_parent GeomText
 GeomFitText <- ggproto("GeomFitText", GeomText,
   # No dots: ggplot2 would not look here for the parameters then.
-  draw_panel = function(data, panel_params, coord, na.rm = FALSE, width = 1, height = 1, halo = FALSE) {
+  draw_panel = function(data, panel_params, coord, na.rm = FALSE, width = 1, height = 1, corner = FALSE, ground = FALSE) {
     data <- coord$transform(data, panel_params)
-    grid::gTree(words = data, share = c(width, height), halo = halo, cl = "fit_text")
+    grid::gTree(words = data, share = c(width, height), corner = corner, ground = ground, cl = "fit_text")
   }
 )
 
@@ -56,7 +59,7 @@ makeContent.fit_text <- function(x) {
     size <- sizes[i]
     if (is.na(size) || size == 0 || !nzchar(words$label[i])) return(NULL)
     text <- fit_text_grob(words, i, size)
-    if (!isTRUE(x$halo)) return(text)
+    if (!isTRUE(x$ground)) return(text)
     edge <- grid::unit(size / 4, "pt")
     ground <- grid::rectGrob(words$x[i], words$y[i], grid::grobWidth(text) + edge, grid::grobHeight(text) + edge, hjust = words$hjust[i],
       vjust = words$vjust[i], default.units = "native", gp = grid::gpar(fill = "#FFFFFFE6", col = NA))

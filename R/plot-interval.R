@@ -83,7 +83,7 @@ check_truth <- function(labels, n, classes) {
 #' @noRd
 interval_table <- function(values, truth, classes, most, raw, brackets) {
   names <- dimnames(values)[[1]]
-  if (is.null(names)) names <- paste0("Row ", seq_len(dim(values)[1]), if (brackets) paste0(" (", say_each(signif(raw[, 2], 2)), ")"))
+  if (is.null(names)) names <- paste0("Row ", seq_len(dim(values)[1]), if (brackets) paste0(" (", say_raw(raw[, 2]), ")"))
   names <- make.unique(names)
   parts <- lapply(seq_along(names), function(i) {
     one <- matrix(values[i, , ], ncol = 3)
@@ -95,6 +95,17 @@ interval_table <- function(values, truth, classes, most, raw, brackets) {
     )
   })
   do.call(rbind, parts)
+}
+
+#' Probabilities in brackets: two digits, those beside 0 and 1 told apart from these
+#' @noRd
+say_raw <- function(p) {
+  said <- say_each(signif(p, 2))
+  high <- !is.na(p) & p > 0.99
+  said[high] <- say_each(1 - signif(1 - p[high], 1))
+  said[!is.na(p) & p > 0 & p < 1e-4] <- "<1e-4"
+  said[!is.na(p) & p < 1 & p > 1 - 1e-4] <- ">.9999"
+  said
 }
 
 #' The part of the axis that is shown: from 0, or to 1, where all intervals lie in one half
@@ -154,7 +165,7 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, b
   ggplot(table, aes(.data$estimate, .data$place)) +
     geom_linerange(aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = "grey45",
       linewidth = 0.7 * pen) +
-    geom_point(aes(colour = .data$mark, shape = .data$mark), size = 1.9 * pen, show.legend = FALSE) +
+    geom_point(aes(colour = .data$mark, shape = .data$mark), size = 1.9 * pen * (if (pair) min(1, (if (base_size < 8) 22 else 40) / panels) else 1), show.legend = FALSE) +
     (if (!brackets) geom_point(aes(.data$raw), shape = 1, size = 2.6 * pen, stroke = 0.5 * pen, colour = "grey30")) +
     ggplot2::scale_colour_manual(values = c("true class" = ink[2], other = "black")) +
     ggplot2::scale_shape_manual(values = c("true class" = 17, other = 16)) +
@@ -169,5 +180,5 @@ draw_interval <- function(table, pair, classes, given, most, level, base_size, b
         if (diff(ends) < 1) paste0(" The axis shows ", say_plain(ends[1]), " to ", say_plain(ends[2]), " only."))
     ) +
     picture_theme(base_size) +
-    theme(panel.grid.major.y = element_blank(), axis.text.y = element_text(size = rel(share), lineheight = 0.85))
+    theme(panel.grid.major.y = element_blank(), axis.text.y = element_text(size = rel(share * (if (pair && panels > (if (base_size < 8) 12 else 36)) 0.75 else 1)), lineheight = 0.85))
 }

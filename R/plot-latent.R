@@ -249,7 +249,7 @@ draw_latent <- function(plan, curves, points, level, histogram, base_size) {
     ggplot2::scale_discrete_manual("linewidth", values = width, breaks = maps, labels = said) +
     latent_x_scale(plan) +
     labs(x = latent_axis(plan), y = if (histogram) NULL else latent_panels[1], caption = latent_caption(plan, level, histogram,
-        !is.null(points)), colour = NULL, linetype = NULL, linewidth = NULL) +
+        !is.null(points), base_size), colour = NULL, linetype = NULL, linewidth = NULL) +
     picture_theme(base_size) +
     legend_above(said, c("colour", "linetype", "linewidth"), base_size)
   if (!histogram) return(plot + scale_y_continuous(limits = limits, labels = say_plain))
@@ -334,7 +334,7 @@ latent_histogram <- function(plan, shares, height, base_size) {
     # From 0 to the top, even if the highest bar is not in sight.
     ggplot2::geom_blank(aes(.data$x, .data$y),
       data = in_panel(data.frame(x = ends[1], y = c(0, height)), 2, latent_panels)),
-    geom_fit_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust), vjust = 1.1,
+    if (!tiny_words(TRUE, base_size)) geom_fit_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust), vjust = 1.1,
       data = in_panel(words, 2, latent_panels), width = 0.3, height = 0.18,
       size = text_size(base_size), colour = c("grey40", ink[1]))
   )
@@ -359,7 +359,13 @@ say_scores_unit <- function(fit) {
   if (fit$center) paste0("Centred ", unit, if (length(fit$classes) == 2) " (half the log-odds)") else paste0(toupper(substr(unit, 1, 1)), substring(unit, 2))
 }
 
-latent_caption <- function(plan, level, histogram, points) {
+scores_said <- " Below: scores of the true class (blue outline) and of the other classes (grey)."
+
+#' Would the words in the lower panel be too small to read?
+#' @noRd
+tiny_words <- function(histogram, base_size) histogram && base_size < 8
+
+latent_caption <- function(plan, level, histogram, points, base_size) {
   seen <- plan$seen
   first <- if (length(plan$gps)) plan$gps[[1]]
   some <- !is.null(seen) && seen$rows < first$n &&
@@ -385,6 +391,7 @@ latent_caption <- function(plan, level, histogram, points) {
       paste0(" Temperature and other classes from ", say_number(seen$rows), " of ",
         say_number(first$n), " rows.")
     },
-    if (beyond > 5e-4) paste0(" Shown: the central ", format(100 * (1 - beyond), digits = 3), "% of the scores.")
+    if (beyond > 5e-4) paste0(" Shown: the central ", format(100 * (1 - beyond), digits = 3), "% of the scores."),
+    if (tiny_words(histogram, base_size)) scores_said, instead = if (histogram && !tiny_words(histogram, base_size)) scores_said, base_size = base_size
   )
 }

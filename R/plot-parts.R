@@ -112,7 +112,7 @@ legend_above <- function(names, aesthetics, base_size = 9) {
 }
 
 # In letters: a key with what stands around it, and the width that is left of a picture beside its vertical axis.
-legend_key <- 8
+legend_key <- 7.5
 legend_width <- function(base_size) if (base_size < 8) 64 else floor(106 * 9 / base_size)
 legend_text <- 0.75 # of the theme's size
 smaller <- c(1, 0.9, 0.8) # of the usual size of a text: names are made smaller before they are shortened
@@ -124,17 +124,22 @@ legend_fits <- function(names, columns, base_size, scale = min(smaller)) {
   sum(scale * widest + legend_key) <= legend_width(base_size)
 }
 
-legend_most_rows <- function(n) if (n > 8) 4L else 2L
+#' Small pictures have a third row before names are shortened
+#' @noRd
+legend_most_rows <- function(n, base_size = 9) if (n > 8) 4L else if (base_size < 8 && n > 4) 3L else 2L
 
-#' The largest text with which the entries fit into two rows (four from nine entries on), and as few rows as it allows
+#' The largest text with which the entries fit into two rows (four from nine entries on), and as few rows as it allows; if they
+#' do not, more rows where there may be
 #' @return list: columns, scale.
 #' @noRd
 legend_layout <- function(names, base_size) {
   n <- length(names)
-  rows <- c(seq_len(min(n, legend_most_rows(n))))
-  for (scale in smaller) {
-    for (columns in ceiling(n / rows)) {
-      if (legend_fits(names, columns, base_size, scale)) return(list(columns = columns, scale = scale))
+  usual <- seq_len(min(n, legend_most_rows(n)))
+  for (rows in list(usual, setdiff(seq_len(min(n, legend_most_rows(n, base_size))), usual))) {
+    for (scale in smaller) {
+      for (columns in ceiling(n / rows)) {
+        if (legend_fits(names, columns, base_size, scale)) return(list(columns = columns, scale = scale))
+      }
     }
   }
   fits <- vapply(seq_len(n), function(columns) legend_fits(names, columns, base_size), NA)
@@ -144,18 +149,29 @@ legend_layout <- function(names, base_size) {
 legend_columns <- function(names, base_size) legend_layout(names, base_size)$columns
 legend_rows <- function(names, base_size) ceiling(length(names) / legend_columns(names, base_size))
 
-#' Names for a legend of two rows at most (of four from nine names on), shortened as far as they must be
+#' Names for a legend of two rows at most (of four from nine names on, of three in small pictures), shortened as far as they must be
 #'
 #' @param tail what stands after each name, uncut.
 #' @noRd
 legend_names <- function(names, base_size, tail = "") {
   if (length(names) < 2) return(paste0(names, tail))
-  columns <- ceiling(length(names) / legend_most_rows(length(names)))
+  columns <- ceiling(length(names) / c(legend_most_rows(length(names)), legend_most_rows(length(names), base_size)))
+  if (legend_fits(paste0(names, tail), columns[1], base_size)) return(paste0(names, tail))
   for (most in seq(max(nchar(names)), 6)) {
-    short <- paste0(shorten(names, most), tail)
-    if (legend_fits(short, columns, base_size)) break
+    short <- paste0(cut_end(names, most), tail)
+    if (legend_fits(short, columns[2], base_size)) break
   }
   short
+}
+
+#' Long names cut at their end, which reads better than without their middle, unless that makes them the same
+#' @noRd
+cut_end <- function(x, most) {
+  x <- as.character(x)
+  long <- !is.na(x) & nchar(x) > most
+  short <- x
+  short[long] <- paste0(sub(" +$", "", substr(x[long], 1, most - 1)), ".")
+  if (length(unique(short)) == length(unique(x))) short else shorten(x, most)
 }
 
 # Words -----------------------------------------------------------------------------------
@@ -235,7 +251,7 @@ short_labels <- function(columns) {
   ggplot2::as_labeller(function(x) wrap_title(x, most))
 }
 
-title_letters <- function(columns) max(8, floor(48 / columns))
+title_letters <- function(columns) max(8, floor(60 / columns))
 
 #' The largest share of the usual size with which titles need not be shortened; the smallest if none is small enough
 #'

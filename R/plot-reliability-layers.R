@@ -9,6 +9,8 @@ diagonal <- function(pen) {
     colour = "grey55", linewidth = 0.4 * pen)
 }
 
+#' @param sized size of the largest point, where their area is in proportion to the rows; NULL: all alike.
+#' @noRd
 bin_layers <- function(rows, pen, sized, low = 0) {
   rows <- upper_panel(rows)
   rows$side <- ifelse(rows$gap > 0, "high", "low")
@@ -27,8 +29,8 @@ bin_layers <- function(rows, pen, sized, low = 0) {
       geom_segment(aes(.data$confidence, low + 0.04 * (1 - low), xend = .data$confidence, yend = low, alpha = .data$strength),
         data = cut, linewidth = 0.4 * pen, arrow = grid::arrow(length = unit(0.06 * pen, "inches")))
     },
-    if (sized) {
-      geom_point(aes(.data$confidence, .data$observed, size = point_area(.data$n, 2.5 * pen), alpha = .data$strength), data = rows)
+    if (!is.null(sized)) {
+      geom_point(aes(.data$confidence, .data$observed, size = point_area(.data$n, sized), alpha = .data$strength), data = rows)
     } else {
       geom_point(aes(.data$confidence, .data$observed, alpha = .data$strength), data = rows, size = 1.3 * pen)
     }
@@ -205,11 +207,16 @@ corner_layer <- function(tables, rows, plan, base_size) {
   few <- plan$columns > 2 || base_size < 8
   parts <- lapply(tables, corner_numbers, few = few, crowded = is_crowded(plan, base_size))
   text <- join_tables(parts)
-  free <- vapply(seq_len(nrow(text)), function(i) {
+  # Where there is no room for all lines, there may be for the first, and else for none.
+  place <- function(labels) vapply(seq_len(nrow(text)), function(i) {
     mine <- rows$forecast == text$forecast[i] &
       (is.na(text$class[i]) | rows$class %in% text$class[i])
-    free_corner(rows[mine, ], plan$low, 1 + lengths(regmatches(text$label[i], gregexpr("\n", text$label[i]))))
+    free_corner(rows[mine, ], plan$low, corner_box(labels[i], panel_side(plan, base_size)), plan$method == "bins")
   }, "")
+  free <- place(text$label)
+  text$label[free == "neither"] <- sub("\n.*", "", text$label[free == "neither"])
+  free <- place(text$label)
+  text$label[free == "neither"] <- ""
   above <- free == "above"
   inside <- function(share) plan$low + (1 - plan$low) * share
   text$x <- inside(ifelse(above, 0.02, 0.99))
@@ -218,7 +225,7 @@ corner_layer <- function(tables, rows, plan, base_size) {
   text$vjust <- as.numeric(above)
   # Half the panel's width would reach the diagonal where the numbers are lowest.
   geom_fit_text(aes(.data$x, .data$y, label = .data$label, hjust = .data$hjust, vjust = .data$vjust),
-    data = upper_panel(text), width = 0.45, height = 0.3, size = text_size(base_size), halo = TRUE,
+    data = upper_panel(text), width = 0.45, height = 0.3, size = text_size(base_size), corner = TRUE, ground = plan$method == "smooth",
     lineheight = 0.95, colour = "grey20")
 }
 
@@ -256,13 +263,21 @@ say_signed <- function(x) paste0(if (x >= 5e-4) "+", sub("^-(0[.]?0*)$", "\\1", 
 
 say_measure <- function(x) if (is.na(x)) "undefined" else say_three(x)
 
-#' Top left or bottom right: where less would lie behind the words or, if that is the same, where less is drawn
-#'
-#' @param lines of the words, each about a tenth of the panel high.
+#' Width and height of these words as shares of a panel, whose side is a multiple of the text's size
 #' @noRd
-free_corner <- function(rows, least, lines = 1) {
+corner_box <- function(label, side) {
+  lines <- strsplit(label, "\n")[[1]]
+  pmin(c(0.45, 0.3), 0.72 * c(0.55 * max(0, nchar(lines)), 1.15 * length(lines)) / side)
+}
+
+#' Top left or bottom right: where nothing would lie behind the words or, if that holds for both, where less is drawn
+#'
+#' @param box width and height of the words; @param strict whether they are left out where something lies behind them in both corners.
+#' @return "above", "below" or "neither".
+#' @noRd
+free_corner <- function(rows, least, box = c(0.45, 0.1), strict = TRUE) {
   inside <- function(share) least + (1 - least) * share
-  size <- min(0.3, 0.1 * lines)
+  taken <- box
   behind <- function(x, y) {
     box <- function(xmin, xmax, ymin, ymax) xmin < inside(x[2]) & xmax > inside(x[1]) & ymin < inside(y[2]) & ymax > inside(y[1])
     bar <- box(rows$confidence - 0.01, rows$confidence + 0.01, rows$conf.low, rows$conf.high)
@@ -270,8 +285,9 @@ free_corner <- function(rows, least, lines = 1) {
     gap <- box(rows$lower, rows$upper, pmin(rows$observed, rows$confidence), pmax(rows$observed, rows$confidence))
     sum(bar, point, gap, na.rm = TRUE)
   }
-  top <- behind(c(0.02, 0.47), c(0.98 - size, 0.98))
-  bottom <- behind(c(0.54, 0.99), c(0.03, 0.03 + size))
+  top <- behind(c(0.02, 0.02 + taken[1]), c(0.98 - taken[2], 0.98))
+  bottom <- behind(c(0.99 - taken[1], 0.99), c(0.03, 0.03 + taken[2]))
+  if (strict && top > 0 && bottom > 0) return("neither")
   if (top != bottom) return(if (bottom < top) "below" else "above")
   low <- pmin(rows$observed, rows$confidence, rows$conf.low, na.rm = TRUE)
   high <- pmax(rows$observed, rows$confidence, rows$conf.high, na.rm = TRUE)
@@ -282,7 +298,9 @@ free_corner <- function(rows, least, lines = 1) {
 
 # Words -----------------------------------------------------------------------------------
 
-diagram_labels <- function(tables, plan, base_size) {
+#' @param numbers whether any that need words stand in the corners.
+#' @noRd
+diagram_labels <- function(tables, plan, base_size, numbers) {
   event <- if (plan$type == "event") shorten(tables[[1]]$class[1], 20)
   alone <- if (plan$by_class && plan$panels == 1) shorten(tables[[1]]$class[1], 20)
   labs(
@@ -299,7 +317,7 @@ diagram_labels <- function(tables, plan, base_size) {
       event = paste0("Probability of \"", event, "\"")
     ),
     y = if (plan$histogram) NULL else "Observed frequency",
-    caption = diagram_caption(tables, plan, base_size)
+    caption = diagram_caption(tables, plan, base_size, numbers)
   )
 }
 
@@ -349,7 +367,7 @@ few_bins <- function(tables) {
   }, NA))
 }
 
-diagram_caption <- function(tables, plan, base_size) {
+diagram_caption <- function(tables, plan, base_size, numbers) {
   level <- attr(tables[[1]], "conf_level")
   percent <- if (!is.null(level)) say_level(level)
   counts <- vapply(tables, function(table) as.double(attr(table, "N")), 0)
@@ -375,12 +393,12 @@ diagram_caption <- function(tables, plan, base_size) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
     }, ".", if (ends_early(tables)) " It is drawn only where the middle 98 % of the probabilities lie.", if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
   } else {
-    paste0("Boxes: difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
+    paste0("Boxes", if (identical(attr(tables[[1]], "binning"), "mass")) " (each of about as many rows)", ": difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
       if (few_bins(tables)) " Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".")
   }
-  wrap_words(rows, classes, how, numbers = say_corner(tables, plan, base_size), base_size = base_size)
+  wrap_words(rows, classes, how, numbers = if (numbers) say_corner(tables, plan, base_size), base_size = base_size)
 }
 
 #' What the colours of the boxes mean, of those that are drawn

@@ -13,7 +13,7 @@
 #' lie; a smooth table as a curve with its confidence band. The lower panel shows the share of rows in each bin: wide
 #' intervals and large gaps often belong to bins with few rows.
 #'
-#' A corner of each panel shows the numbers: the ECE of the bins drawn, with `type = "confidence"` also the mean
+#' A corner of each panel shows the numbers, unless bins take up the two that are free in most (`summary()` has all): the ECE of the bins drawn, with `type = "confidence"` also the mean
 #' confidence less the accuracy (above 0 the forecast is overconfident on average, below 0 underconfident), with `type = "event"` also the mean
 #' forecast and the frequency of the event; for an isotonic curve
 #' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score; for a
@@ -22,7 +22,7 @@
 #'
 #' Tables with several classes get a panel for each, in their own order, or the largest first if some are left out; `classes` and `rarest` choose others. With one forecast the title says
 #' how many cases the class has (with `type = "top_label"`, how many rows were predicted to be of it). Panels of different rows (`by`, or a list of labels) have their number of rows in the title. With four panels or more there are no
-#' lower panels; the size of the points shows the number of rows instead. Panels are square, but for several forecasts with five or more classes side by side, where they are higher.
+#' lower panels; the size of the points shows the number of rows instead. Panels are square.
 #'
 #' @param object,x A [reliability_table()]; for `plot_reliability()` the probabilities of one forecast
 #'   (matrix, data frame or vector) or a named list of such.
@@ -156,7 +156,7 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size, own 
   upper <- switch(plan$method,
     isotonic = curve_layers(rows, join_tables(lapply(tables, attr, "band")), pen),
     smooth = smooth_layers(join_tables(lapply(tables, attr, "band")), spread, pen),
-    bin_layers(rows, pen, sized = !plan$histogram, low = plan$low)
+    bin_layers(rows, pen, sized = if (!plan$histogram) 2.5 * pen * min(1, max(0.3, panel_side(plan, base_size) / 8)), low = plan$low)
   )
   if (is.null(spread)) spread <- rows
   if (plan$halves) spread <- spread[spread$n > 0, ]
@@ -164,7 +164,7 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size, own 
   corner <- corner_layer(tables, rows, plan, base_size)
   ggplot(rows) +
     diagram_facets(plan, titles) +
-    (if (plan$method == "smooth") corner) + # its halo would hide the ends of curves
+    (if (plan$method == "smooth") corner) + # its ground would hide the ends of curves
     upper +
     upper_extent(limits, limits, panel_names) +
     (if (plan$method != "smooth") corner) +
@@ -178,21 +178,23 @@ draw_reliability <- function(tables, histogram, classes, rarest, base_size, own 
     } else {
       scale_y_continuous(limits = limits, labels = say_plain, expand = c(0.02, 0.02), breaks = breaks)
     }) +
-    diagram_labels(tables, plan, base_size) +
+    diagram_labels(tables, plan, base_size, any(grepl(if (plan$method == "bins") "\n" else ".", corner$data$label))) +
     picture_theme(base_size) +
-    theme(aspect.ratio = panel_ratio(plan)) +
+    (if (plan$columns > 5) theme(panel.spacing.x = unit(0.55, "lines"))) +
+    theme(aspect.ratio = if (!plan$histogram) 1) + # with lower panels the facets see to it
     title_theme(plan, titles, base_size)
 }
 
-#' Height of the panels over their width; NULL where the facets see to it
-#'
-#' Squares, unless so many stand side by side, in so few rows, that they would be tiny while a part of the picture stays blank.
+#' Side of a panel as a multiple of the text's size, in a picture three inches wide or one of six
 #' @noRd
-panel_ratio <- function(plan) {
-  if (plan$histogram) return(NULL)
-  if (!plan$both || plan$columns < 5) return(1)
-  rows <- if (plan$across) plan$panels else length(plan$tables)
-  min(1.8, max(1, 0.6 * plan$columns / rows))
+panel_side <- function(plan, base_size) {
+  down <- if (plan$both) {
+    if (plan$across) plan$panels else length(plan$tables)
+  } else {
+    ceiling(plan$panels / plan$columns)
+  }
+  room <- if (base_size < 8) c(24, 10) else c(32, 18)
+  max(1, min(room[1] / plan$columns - 0.8, room[2] / (down + (if (plan$histogram) plan$below else 0))))
 }
 
 title_theme <- function(plan, titles, base_size) {

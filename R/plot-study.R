@@ -47,29 +47,34 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     stop_input("object", "holds nothing to draw: every value is missing or infinite",
       "Choose other `metrics`, or look at print(object).")
   }
+  drawn <- range(base::table(study_key(points)), if (any(means_all$splits == 0 & !means_all$method %in% reference)) 0)
   pen <- base_size / 11
   far <- far_methods(points, means)
   points <- points[!study_key(points) %in% study_key(far), ]
   means <- means[!study_key(means) %in% study_key(far), ]
   methods <- setdiff(methods_by_result(table), reference) # as print() has them
+  columns <- study_panel_columns(means_all, base_size)
+  narrow <- base_size < 8 && columns > 2
+  rows_of_panels <- ceiling(nrow(unique(means_all[c("data", "metric")])) / columns)
+  tick <- 4 * pen * min(1, (if (base_size < 8) 7 else 11) / (length(methods) * rows_of_panels)) # neighbours must not join
   longest <- if (base_size < 8) 14 else 28
   ggplot(points, aes(.data$value, .data$method)) +
-    if_reference(reference, pen) +
+    if_reference(reference, points, pen) +
     geom_linerange(aes(.data$mean, xmin = pmax(.data$mean - .data$std.error, if (is.null(reference) && all(points$value >= 0)) 0 else -Inf),
       xmax = .data$mean + .data$std.error), data = means, linewidth = 1.2 * pen, colour = "grey60") +
-    geom_point(colour = "#0072B2", alpha = 0.5, size = 1.3 * pen) +
-    geom_point(aes(.data$mean), data = means, shape = 124, size = 4 * pen) +
+    geom_point(colour = "#0072B2", alpha = 0.5, size = (if (narrow) 0.9 else 1.3) * pen) +
+    geom_point(aes(.data$mean), data = means, shape = 124, size = tick) +
     far_arrows(far, pen, base_size) +
     # Panels without a value have no axis.
-    scale_x_continuous(breaks = study_breaks, labels = say_decimal, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
+    scale_x_continuous(breaks = if (narrow) function(limits) study_breaks(limits, 3) else study_breaks, labels = say_decimal, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     # Methods without a single value keep their place.
     ggplot2::scale_y_discrete(limits = rev(methods), labels = function(x) shorten(x, longest),
       guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     mark_labels(means_all, reference, base_size) +
-    mark_room(means_all, means, points, reference) +
+    mark_room(means_all, means, points, reference, base_size) +
     lost_panels(means_all, points, reference, methods, base_size) +
     study_labels(means_all, object, reference, c(failed = failed, infinite = infinite, unmatched = unmatched, far = nrow(far)),
-      base_size) +
+      drawn, base_size) +
     picture_theme(base_size) +
     theme(panel.spacing.x = unit(1.2, "lines"),
       axis.text.y = element_text(size = rel(if (base_size >= 8) 0.9 else if (length(methods) > 6) 0.65 else 0.8)),
@@ -78,8 +83,10 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
 }
 
 #' As few ticks as are needed for two or more within the limits: one alone does not tell the scale
+#'
+#' @param most every second is left out of more than these.
 #' @noRd
-study_breaks <- function(limits) {
+study_breaks <- function(limits, most = Inf) {
   if (diff(limits) > 0 && max(abs(limits)) < nothing) return(numeric())
   if (!diff(limits) > 0) return(pretty(limits, 3))
   for (n in 3:10) {
@@ -87,7 +94,7 @@ study_breaks <- function(limits) {
     at <- at[at >= limits[1] - 1e-9 * diff(limits) & at <= limits[2] + 1e-9 * diff(limits)]
     if (length(at) >= 2) break
   }
-  at
+  if (length(at) > most) at[seq(1, length(at), by = 2)] else at
 }
 
 nothing <- 1e-8 # scale of a panel that holds words only
@@ -149,10 +156,11 @@ subtract_reference <- function(points, reference) {
   points
 }
 
-if_reference <- function(reference, pen) {
-  if (!is.null(reference)) {
-    ggplot2::geom_vline(xintercept = 0, colour = "grey55", linewidth = 0.4 * pen)
-  }
+#' A line at zero in the panels that have differences
+#' @noRd
+if_reference <- function(reference, points, pen) {
+  if (is.null(reference)) return(NULL)
+  ggplot2::geom_vline(aes(xintercept = 0), data = unique(points[c("data", "metric")]), colour = "grey55", linewidth = 0.4 * pen)
 }
 
 #' What a mean does not show: "Inf 9/10" where values are infinite, "failed 1/10" where there are none
@@ -168,25 +176,36 @@ study_marks <- function(means) {
 mark_labels <- function(means, reference, base_size) {
   means$label <- study_marks(means)
   rows <- means[nzchar(means$label) & !means$method %in% reference, ]
-  if (!nrow(rows)) return(NULL)
-  if (base_size < 8) { # above the line of the grid, which would cross the words
-    return(ggplot2::geom_text(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1.05, vjust = -0.25,
-      size = text_size(base_size, 0.55), colour = "grey20", check_overlap = TRUE))
+  if (!is.null(reference)) { # a panel without the reference's values says that alone
+    panel <- function(rows) paste(rows$data, rows$metric)
+    lost <- means$method == reference & (means$splits == 0 | means$infinite == means$splits)
+    rows <- rows[!panel(rows) %in% panel(means[lost, ]), ]
   }
+  if (!nrow(rows)) return(NULL)
   ggplot2::geom_label(aes(Inf, .data$method, label = .data$label), data = rows, hjust = 1, fill = "white", label.size = 0,
-    label.padding = unit(0.08, "lines"), size = text_size(base_size, 0.66), colour = "grey20")
+    label.padding = unit(0.08, "lines"), size = text_size(base_size, mark_size(base_size)), colour = "grey20")
 }
 
-#' Nothing, to the right of what is drawn: these words need room, of which narrow panels have less
+mark_size <- function(base_size) if (base_size < 8) 0.55 else 0.66
+
+#' Nothing, so far to the right that these words hide nothing in their row: narrow panels need more of it
 #' @noRd
-mark_room <- function(all, means, points, reference) {
+mark_room <- function(all, means, points, reference, base_size) {
   marked <- all[nzchar(study_marks(all)) & !all$method %in% reference, ]
-  key <- function(rows) paste(rows$data, rows$metric, sep = "\r")
-  drawn <- split(c(points$value, means$mean - means$std.error, means$mean + means$std.error), c(key(points), key(means), key(means)))
-  marked <- marked[key(marked) %in% names(drawn), ]
+  panel <- function(rows) paste(rows$data, rows$metric, sep = "\r")
+  drawn <- c(points$value, means$mean - means$std.error, means$mean + means$std.error)
+  ends <- split(drawn, c(panel(points), panel(means), panel(means)))
+  own <- split(drawn, c(study_key(points), study_key(means), study_key(means)))
+  marked <- marked[panel(marked) %in% names(ends), ]
   if (!nrow(marked)) return(NULL)
-  share <- min(0.65, 0.15 * study_panel_columns(all) - 0.05)
-  marked$room <- vapply(drawn[key(marked)], function(x) max(x) + share * diff(range(x)), 0)
+  # Widths as multiples of the size of the text.
+  wide <- (if (base_size < 8) 24 else 32) / study_panel_columns(all, base_size) - 1.3
+  share <- pmin(0.5, (0.5 * mark_size(base_size) * nchar(study_marks(marked)) + 0.4) / wide)
+  from <- vapply(ends[panel(marked)], min, 0)
+  top <- vapply(ends[panel(marked)], max, 0)
+  reach <- ifelse(study_key(marked) %in% names(own), vapply(own[study_key(marked)], function(x) max(x, -Inf), 0), -Inf)
+  # What lies in the row and the words share the width with what lies left of both.
+  marked$room <- ifelse(reach > from, pmax(top, reach + (reach - from) * share / (1 - share)), top)
   ggplot2::geom_blank(aes(.data$room, .data$method), data = marked)
 }
 
@@ -202,11 +221,12 @@ lost_panels <- function(means, points, reference, methods, base_size) {
   panels$label <- if (is.null(reference)) "no finite value" else {
     ifelse(own$splits == 0, "reference failed", ifelse(own$infinite == own$splits, "reference infinite", "no finite difference"))
   }
-  panels$method <- factor(methods[1], levels(means$method))
+  # Between two rows, whose words at the right edge stay free.
+  panels$at <- if (length(methods) > 1) floor(length(methods) / 2) + 0.5 else 1
   list(
-    ggplot2::geom_blank(aes(-nothing / 4), data = panels), ggplot2::geom_blank(aes(nothing / 4), data = panels),
-    ggplot2::geom_text(aes(-Inf, .data$method, label = .data$label), data = panels, hjust = -0.05,
-      size = text_size(base_size), colour = "grey20")
+    ggplot2::geom_blank(aes(-nothing / 4, .data$at), data = panels), ggplot2::geom_blank(aes(nothing / 4, .data$at), data = panels),
+    ggplot2::geom_label(aes(0, .data$at, label = .data$label), data = panels, fill = "white", label.size = 0,
+      label.padding = unit(0.08, "lines"), size = text_size(base_size, if (base_size < 8) 0.6 else 0.72), colour = "grey20")
   )
 }
 
@@ -215,13 +235,13 @@ lost_panels <- function(means, points, reference, methods, base_size) {
 #' @return what is added to a plot: the panels and the size of their titles.
 #' @noRd
 study_facets <- function(means, base_size) {
-  columns <- study_panel_columns(means)
+  columns <- study_panel_columns(means, base_size)
   sets <- levels(droplevels(means$data))
   several <- length(sets) > 1
   metrics <- levels(droplevels(means$metric))
   said <- say_metric(metrics, begin = !several)
   most <- max(8, floor((if (base_size < 8) 46 else 80) / columns))
-  scale <- title_scale(c(if (several) sets, said), most, if (several) 1 else 2, if (base_size < 8) smaller else c(smaller, 0.7))
+  scale <- title_scale(c(if (several) sets, said), most, if (several) 1 else 2, c(smaller, 0.7))
   most <- floor(most / scale)
   titles <- function(labels) {
     metric <- say_metric(labels$metric, begin = !several)
@@ -237,10 +257,13 @@ study_facets <- function(means, base_size) {
   )
 }
 
-study_panel_columns <- function(means) {
+study_panel_columns <- function(means, base_size) {
   sets <- nlevels(droplevels(means$data))
   metrics <- nlevels(droplevels(means$metric))
-  if (sets > 1 && metrics > 1) metrics else ggplot2::wrap_dims(max(sets, metrics))[2]
+  if (sets > 1 && metrics > 1) return(metrics)
+  # Two rows of small panels have no room for the names of many methods.
+  if (base_size < 8 && max(sets, metrics) <= 4 && nlevels(droplevels(means$method)) > 6) return(max(sets, metrics))
+  ggplot2::wrap_dims(max(sets, metrics))[2]
 }
 
 #' Names of metrics as words; those of the package as a title or, with `begin = FALSE`, as in a sentence
@@ -252,7 +275,9 @@ say_metric <- function(x, begin = TRUE) {
   ifelse(own & begin, paste0(toupper(substr(words, 1, 1)), substring(words, 2)), words)
 }
 
-study_labels <- function(means, object, reference, lost, base_size) {
+#' @param drawn the least and the most points of a method in a panel.
+#' @noRd
+study_labels <- function(means, object, reference, lost, drawn, base_size) {
   metrics <- levels(droplevels(means$metric))
   what <- if (length(metrics) == 1) say_metric(metrics) else "Value of the metric"
   higher <- attr(object, "higher")[metrics]
@@ -276,7 +301,9 @@ study_labels <- function(means, object, reference, lost, base_size) {
       paste0("Differences to \"", reference, "\" in the same split")
     },
     x = if (is.null(reference)) what else paste("Difference in", if (length(metrics) == 1) said else "the metric"), y = NULL,
-    caption = wrap_words("Points: ", say_count(splits, "split"), "; tick: mean; bar: one standard error to either side (of the mean, not of differences). ", side, if (length(metrics) > 1) paste0(" Methods sorted by ", said[1], "."),
+    caption = wrap_words("Points: ", if (drawn[1] < splits) "up to ", if (drawn[2] < splits) paste(drawn[2], "of "), say_count(splits, "split"), "; tick: mean; bar: one standard error ",
+      if (is.null(reference)) "to either side (of the mean, not of differences). " else "of the mean difference to either side. ", side,
+      if (length(metrics) > 1) paste0(" Methods sorted by ", said[1], if (any(nzchar(study_marks(means[means$metric == metrics[1], ])))) ", those that failed or are infinite last", "."),
       if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale, the others could not be told apart.",
       if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),
       if (lost[["infinite"]]) paste0(" ", say_count(lost[["infinite"]], "infinite or undefined value"), " not drawn."),

@@ -9,11 +9,12 @@
 #' The words are kept as an attribute, so that a caption a user writes is left as it is.
 #'
 #' @param numbers what the caption says at its end of the numbers in the panels: left out where these are, because the panels are too small.
+#' @param instead what the caption says at its end where other words do not fit into a panel, and are left out there.
 #' @noRd
-wrap_words <- function(..., numbers = NULL, base_size = 9, width = if (base_size < 8) 82 else 88) {
+wrap_words <- function(..., numbers = NULL, instead = NULL, base_size = 9, width = if (base_size < 8) 82 else 88) {
   without <- paste0(..., "") # nothing to say is an empty caption
   words <- paste0(without, numbers)
-  structure(paste(strwrap(words, width), collapse = "\n"), words = words, without = without)
+  structure(paste(strwrap(words, width), collapse = "\n"), words = words, without = without, instead = instead)
 }
 
 #' Added to a plot: wrap its caption when it is drawn
@@ -42,7 +43,7 @@ ggplot_gtable.gpcalib_built <- function(data) {
   words <- attr(caption, "words")
   theme <- data$plot$theme
   if (!is.null(words) && nzchar(words) && "caption" %in% table$layout$name) {
-    table$gpcalib_caption <- list(words = words, without = attr(caption, "without"), style = ggplot2::calc_element("plot.caption", theme),
+    table$gpcalib_caption <- list(words = words, without = attr(caption, "without"), instead = attr(caption, "instead"), style = ggplot2::calc_element("plot.caption", theme),
       margin = ggplot2::calc_element("plot.margin", theme))
   }
   class(table) <- c("gpcalib_table", class(table))
@@ -67,7 +68,8 @@ small_message <- function(text, class) structure(class = c(class, "gpcalib_messa
 #' Grid calls this where the picture is about to be drawn: the width of the viewport is that of the picture
 #'
 #' The caption is wrapped, then the panels are as large as they will be. Numbers in their corners get one size, or, where
-#' that would be too small to read, are left out together with the words that explain them. Titles of panels are made to fit.
+#' that would be too small to read, are left out together with the words that explain them. Other words in panels that cannot be
+#' read are left out, and the caption says what they said. Titles of panels are made to fit.
 #' @importFrom grid makeContext
 #' @export
 #' @noRd
@@ -79,6 +81,10 @@ makeContext.gpcalib_table <- function(x) {
   if (!is.null(size)) {
     x <- set_corners(x, size)
     if (size == 0 && !is.null(caption) && !identical(caption$without, caption$words)) x <- set_caption(x, caption, caption$without)
+  }
+  if (!is.null(caption$instead) && any(panel_words(x, cells) == 0)) {
+    x <- set_corners(x, 0, function(grob) inherits(grob, "fit_text") && !is_corner(grob))
+    x <- set_caption(x, caption, paste0(caption$words, caption$instead))
   }
   x <- fit_strips(x, cells, "^strip-[tb]", 1)
   x <- fit_strips(x, cells, "^strip-[lr]", 2)
@@ -114,21 +120,27 @@ cell_sizes <- function(x) {
   sizes
 }
 
-is_corner <- function(grob) inherits(grob, "fit_text") && isTRUE(grob$halo)
+is_corner <- function(grob) inherits(grob, "fit_text") && isTRUE(grob$corner)
 
 #' Points of the numbers in the corners of all panels: as large as the longest allows; 0 if that cannot be read, NULL if there are none
 #' @noRd
 corner_size <- function(x, cells) {
-  size <- unlist(lapply(grep("^panel", x$layout$name), function(i) {
-    lapply(Filter(is_corner, x$grobs[[i]]$children), function(grob) fitting_sizes(grob, cells[i, ]))
-  }))
-  size <- size[!is.na(size)]
+  size <- panel_words(x, cells, is_corner)
   if (length(size)) min(size)
 }
 
-set_corners <- function(x, size) {
+#' Points in which the words of panels fit, 0 where they could not be read
+#' @noRd
+panel_words <- function(x, cells, which = function(grob) inherits(grob, "fit_text") && !is_corner(grob)) {
+  size <- unlist(lapply(grep("^panel", x$layout$name), function(i) {
+    lapply(Filter(which, x$grobs[[i]]$children), function(grob) fitting_sizes(grob, cells[i, ]))
+  }))
+  size[!is.na(size)]
+}
+
+set_corners <- function(x, size, of = is_corner) {
   for (i in grep("^panel", x$layout$name)) {
-    for (j in which(vapply(x$grobs[[i]]$children, is_corner, NA))) x$grobs[[i]]$children[[j]]$fixed <- size
+    for (j in which(vapply(x$grobs[[i]]$children, of, NA))) x$grobs[[i]]$children[[j]]$fixed <- size
   }
   x
 }
@@ -160,12 +172,13 @@ fit_strips <- function(x, cells, pattern, side) {
       wrap_to(label, room / 72, list(size = size * word$gp$fontsize, family = word$gp$fontfamily, face = word$gp$font))
     }, labels, words, room)
   }
-  fits <- function(labels, size) all(wide(labels, size) <= room) && all(lengths(strsplit(labels, "\n")) <= most)
-  for (size in strip_sizes) if (fits(new <- wrapped(plain, size), size)) break
+  fits <- function(labels, size) wide(labels, size) <= room & lengths(strsplit(labels, "\n")) <= most
+  for (size in strip_sizes) if (all(fits(new <- wrapped(plain, size), size))) break
   letters <- max(nchar(plain))
-  while (!fits(new, size) && letters > 6) {
+  long <- !fits(new, size)
+  while (!all(fits(new, size)) && letters > 6) {
     letters <- letters - 1
-    new <- wrapped(shorten_title(plain, letters), size)
+    new[long] <- wrapped(shorten_title(plain, letters), size)[long]
   }
   for (i in seq_along(strips)) {
     x$grobs[[strips[i]]] <- edit_text(x$grobs[[strips[i]]], function(text) {

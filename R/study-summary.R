@@ -340,14 +340,18 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
-#' Methods from the best to the worst by the mean of a metric, over data sets by their mean; those that failed last
+#' Methods from the best to the worst by the mean of a metric, over data sets by their mean; those that failed or are infinite
+#' somewhere last: the fewer values they lack the earlier, then by the mean of the others
 #' @noRd
 methods_by_result <- function(table, metric = levels(droplevels(table$metric))[1]) {
-  rows <- table[table$metric == metric, ]
-  loss <- study_loss(table)[table$metric == metric]
-  loss[is.na(loss) | rows$failed > 0] <- Inf
+  at <- table$metric == metric
+  rows <- table[at, ]
+  loss <- study_loss(table)[at]
+  loss[is.na(loss)] <- Inf
+  lost <- rows$failed + pmax(rows$infinite, is.infinite(loss) & rows$splits > 0) # undefined without being infinite: at least once
   methods <- levels(droplevels(table$method))
-  methods[order(vapply(methods, function(method) mean(loss[rows$method == method]), 0))]
+  of <- function(x, how) vapply(methods, function(method) how(x[rows$method == method]), 0)
+  methods[order(of(lost, sum), of(loss, function(x) if (any(is.finite(x))) mean(x[is.finite(x)]) else Inf))]
 }
 
 study_few <- 100

@@ -309,3 +309,55 @@ test_that("no line of equal scores is lost at the edge of the picture by roundin
   }, 0)
   expect_lte(max(ends), 0)
 })
+
+test_that("names stand beside points or at the end of a line, or in the caption", {
+  scores <- function(mcb, dsc) {
+    data.frame(forecast = factor(paste("Forecast", seq_along(mcb)), paste("Forecast", seq_along(mcb))), measure = "brier_score", mean = 0.2 + mcb - dsc,
+      miscalibration = mcb, discrimination = dsc, uncertainty = 0.2)
+  }
+  draw <- function(rows, ...) plot_mcbdsc(structure(list(scores = rows, classes = c("0", "1")), class = "forecast_comparison"), ...)
+  named <- function(plot) {
+    layer <- Filter(function(layer) inherits(layer$geom, "GeomText") && "all" %in% names(layer$data), plot$layers)
+    layer[[1]]$data
+  }
+  said <- function(plot) gsub("\\s+", " ", plot$labels$caption)
+  apart <- scores(seq(0.01, 0.1, length.out = 10), rep(c(0.05, 0.08), 5))
+  apart[10, c("miscalibration", "discrimination")] <- apart[9, c("miscalibration", "discrimination")] # the same spot
+  plot <- draw(apart, base_size = 11)
+  expect_identical(sort(unlist(named(plot)$all)), sort(as.character(apart$forecast)))
+  expect_true("Forecast 9\nForecast 10" %in% named(plot)$name)
+  expect_match(said(plot), "Names one below the other: points on the same spot.", fixed = TRUE)
+  expect_no_match(said(plot), "Without a name")
+  near <- named(plot) # each at its own point
+  far <- sqrt(((near$to.x - near$miscalibration) / 0.12)^2 + ((near$to.y - near$discrimination) / 0.05)^2)
+  expect_lt(max(far[!near$led]), 0.05)
+  # A heap: some have lines, and what finds no place stands in the caption.
+  set.seed(1)
+  heap <- scores(0.05 + runif(60, 0, 0.02), 0.05 + runif(60, 0, 0.01))
+  plot <- draw(heap, base_size = 7)
+  drawn <- unlist(named(plot)$all)
+  expect_true(any(named(plot)$led))
+  lost <- setdiff(as.character(heap$forecast), drawn)
+  expect_gt(length(lost), 0)
+  expect_match(said(plot), paste0("Without a name in the picture: .*", lost[1], "(;|\\.)"))
+  expect_true(all(vapply(lost, function(name) grepl(paste0(name, "(;|\\.)"), said(plot)), NA)))
+  # more than three on a spot
+  six <- apart
+  six[5:10, c("miscalibration", "discrimination")] <- apart[rep(9, 6), c("miscalibration", "discrimination")]
+  plot <- draw(six, base_size = 11)
+  expect_true("Forecast 5\nForecast 6\nand 4 more" %in% named(plot)$name)
+  expect_match(said(plot), "Without a name in the picture: Forecast 7; Forecast 8; Forecast 9; Forecast 10.", fixed = TRUE)
+  expect_silent(ggplot2::ggplot_build(plot))
+})
+
+test_that("intervals of many pairs have no caps, which would touch", {
+  caps <- function(n) {
+    set.seed(1)
+    y <- rep(0:1, 20)
+    forecasts <- stats::setNames(lapply(seq_len(n), function(i) stats::plogis(y + stats::rnorm(40))), paste("f", seq_len(n)))
+    plot <- autoplot(compare_forecasts(forecasts, y))
+    !is.null(Filter(function(layer) inherits(layer$geom, "GeomSegment"), plot$layers)[[1]]$geom_params$arrow)
+  }
+  expect_true(caps(6)) # 15 pairs
+  expect_false(caps(7))
+})

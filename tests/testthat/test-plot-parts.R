@@ -16,12 +16,12 @@ test_that("no stroke is so thin that its line disappears: about half of it is dr
   expect_gte(min(drawn), 0.45)
 })
 
-test_that("legends fit: up to eight entries in two rows, at both sizes", {
+test_that("legends fit: up to eight entries in two rows, of small pictures in three", {
   names <- c("Uncalibrated", "Temperature scaling", "Gaussian process", "Vector scaling", "Matrix scaling",
     "Isotonic regression", "Beta calibration", "Histogram binning")
   for (size in c(7, 9, 11)) {
     short <- legend_names(names, size)
-    expect_lte(legend_rows(short, size), 2)
+    expect_lte(legend_rows(short, size), if (size < 8) 3 else 2)
     expect_length(unique(short), 8)
     expect_true(legend_fits(short, legend_columns(short, size), size))
     twelve <- legend_names(c(names, paste("Power of", names[1:4])), size)
@@ -38,6 +38,16 @@ test_that("names in a legend are made smaller before they are shortened", {
   expect_identical(legend_names(names, 11), names)
   expect_identical(legend_layout(names, 11), list(columns = 4, scale = 0.8))
   expect_identical(legend_layout(names[1:3], 11), list(columns = 3, scale = 1))
+  # Small pictures have a third row before that.
+  expect_identical(legend_names(names, 7), names)
+  expect_identical(legend_layout(names, 7), list(columns = 3, scale = 0.8))
+  expect_equal(legend_rows(substr(names, 1, 6), 7), 2)
+})
+
+test_that("names in a legend lose their ends, or their middle where that tells them apart", {
+  expect_identical(cut_end(c("Temperature scaling", "Platt"), 16), c("Temperature sca.", "Platt"))
+  expect_identical(cut_end("Temperature scaling", 13), "Temperature.")
+  expect_identical(cut_end(c("Forecast of model A", "Forecast of model B"), 12), shorten(c("Forecast of model A", "Forecast of model B"), 12))
 })
 
 test_that("titles of panels are made smaller before they are shortened", {

@@ -369,13 +369,19 @@ test_that("classes of which none is left out stand in their own order, for one f
     names(sort(-table(six$y)))[1:2])
 })
 
-test_that("panels use the height where many stand side by side", {
+test_that("all panels are square, and points of small ones smaller", {
   six <- oracle_data(100, 6, seed = 8)
   q <- oracle_softmax(six$z)
   ratio <- function(...) plot_reliability(..., labels = six$y, type = "classwise", bins = 5)$theme$aspect.ratio
-  expect_equal(ratio(list(a = q, b = q)), 1.8)
+  expect_equal(ratio(list(a = q, b = q)), 1)
   expect_equal(ratio(list(a = q, b = q), classes = 3), 1)
   expect_equal(ratio(q), 1)
+  largest <- function(...) {
+    layers <- ggplot2::ggplot_build(plot_reliability(q, six$y, type = "classwise", bins = 5, ...))$data
+    max(Filter(function(layer) all(c("size", "shape") %in% names(layer)), layers)[[1]]$size)
+  }
+  expect_equal(largest(base_size = 11), 2.75)
+  expect_lt(largest(base_size = 7), 0.8 * 2.75 * 7 / 11)
 })
 
 test_that("the numbers stand where nothing is behind them", {
@@ -386,11 +392,25 @@ test_that("the numbers stand where nothing is behind them", {
   rows <- bins(c(0.1, 0.2, 0.3, 0.8), c(0.5, 0.6, 0.6, 0.5), c(0.2, 0.2, 0.2, 0.05), c(0.8, 0.8, 0.8, 0.9))
   expect_identical(free_corner(rows, 0), "above")
   rows$conf.high[1:3] <- 0.95
+  rows$conf.low[4] <- 0.2
   expect_identical(free_corner(rows, 0), "below")
   # Three lines of words need more room.
   rows <- bins(c(0.2, 0.3, 0.8), c(0.3, 0.3, 0.5), c(0.2, 0.2, 0.1), c(0.75, 0.75, 0.7))
-  expect_identical(free_corner(rows, 0, 1), "above")
-  expect_identical(free_corner(rows, 0, 3), "below")
+  expect_identical(free_corner(rows, 0, c(0.45, 0.1)), "above")
+  rows$conf.low[3] <- 0.4
+  expect_identical(free_corner(rows, 0, c(0.45, 0.3)), "below")
+  # They are left out where something lies behind them in both corners: a box, a point or an interval.
+  rows$conf.low[3] <- 0.05
+  expect_identical(free_corner(rows, 0, c(0.45, 0.3)), "neither")
+  expect_identical(free_corner(rows, 0, c(0.45, 0.3), strict = FALSE), "below")
+  expect_false(free_corner(rows, 0, c(0.1, 0.3)) == "neither") # words beside the intervals
+  expect_identical(corner_box("ECE 0.007", 20) < corner_box("ECE 0.007\nfrequency 0.037", 20), c(TRUE, TRUE))
+  taken <- reliability_table(c(.05, .25, .05, .75, .95, .75, .25, .95), c(1, 1, 1, 0, 0, 0, 1, 0), type = "event", bins = 10)
+  built <- autoplot(taken)
+  expect_identical(corner(built)$label, "")
+  # No ground over the data.
+  words <- Filter(function(layer) inherits(layer$geom, "GeomText"), built$layers)[[1]]
+  expect_false(words$geom_params$ground)
   # As drawn: a bin with few rows keeps a point that can be seen.
   points <- ggplot2::ggplot_build(plot_reliability(p, y, type = "classwise", bins = 20, histogram = FALSE))$data
   sizes <- Filter(function(layer) "size" %in% names(layer) && "shape" %in% names(layer), points)[[1]]$size
@@ -437,4 +457,10 @@ test_that("the caption explains the colours of the boxes that are drawn", {
   expect_match(caption(rep(.9, 100), y), "frequency (orange: probability too high), faint", fixed = TRUE)
   expect_match(caption(rep(.2, 100), y), "frequency (blue: probability too low), faint", fixed = TRUE)
   expect_match(caption(rep(c(.9, .2), 50), y), "(orange: probability too high, blue: too low)", fixed = TRUE)
+})
+
+test_that("captions say that bins of equal mass hold about as many rows", {
+  said <- function(...) gsub("\\s+", " ", plot_reliability(p, y, bins = 5, ...)$labels$caption)
+  expect_match(said(binning = "mass"), "Boxes (each of about as many rows): difference", fixed = TRUE)
+  expect_match(said(), "Boxes: difference", fixed = TRUE)
 })

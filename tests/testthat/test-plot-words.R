@@ -116,6 +116,19 @@ test_that("numbers in corners have one size, and the caption explains them only 
   expect_no_match(drawn_at(confident, 2, 2)$caption, "accuracy")
 })
 
+test_that("the caption says what the lower panel of a latent map has no room for", {
+  set.seed(2)
+  y <- rep(1:3, 40)
+  fit <- calib_gp(stats::rnorm(360) + 2 * diag(3)[y, ], y)
+  said <- "Below: scores of the true class (blue outline) and of the other classes (grey)."
+  words <- function(plot) sum(vapply(plot$layers, function(layer) inherits(layer$geom, "GeomText"), NA))
+  expect_no_match(drawn_at(autoplot(fit, base_size = 11), 6, 4)$caption, "Below")
+  expect_match(drawn_at(autoplot(fit, base_size = 11), 3, 2)$caption, said, fixed = TRUE)
+  expect_identical(c(words(autoplot(fit, base_size = 11)), words(autoplot(fit, base_size = 7))), 1:0)
+  expect_match(drawn_at(autoplot(fit, base_size = 7), 3, 2)$caption, said, fixed = TRUE)
+  expect_no_match(drawn_at(autoplot(fit, base_size = 7, histogram = FALSE), 3, 2)$caption, "Below")
+})
+
 test_that("titles of panels stay within them, with the number of cases", {
   set.seed(3)
   y <- sample(6, 300, TRUE)
@@ -131,4 +144,22 @@ test_that("titles of panels stay within them, with the number of cases", {
   }
   expect_identical(shorten_title("Category number three (n\u00a0=\u00a01,300)", 9), "Cat...ree (n\u00a0=\u00a01,300)")
   expect_identical(shorten_title("Category number (three)", 9), "Cat...ee)")
+})
+
+test_that("of titles that are too long only these are shortened", {
+  plot <- plot_latent(list(GP = { # the title of the lower panel fits neither
+    set.seed(2)
+    y <- rep(1:3, 40)
+    calib_gp(stats::rnorm(360) + 2 * diag(3)[y, ], y)
+  }), base_size = 7)
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file, width = 3, height = 1.6)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  drawn <- grid::makeContext(ggplot2::ggplotGrob(plot))
+  titles <- vapply(drawn$grobs[grep("^strip-l", drawn$layout$name)], function(grob) as.character(text_grobs(grob)[[1]]$label), "")
+  expect_identical(titles[1], "Latent g")
+  expect_equal(title_letters(3), 20) # "Temperature scaling" on one line
 })

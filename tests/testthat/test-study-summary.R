@@ -230,10 +230,61 @@ test_that("a noisy method with a star and a worse mean than one without is expla
   expect_null(say_noisy(summary(hand_study())))
 })
 
+test_that("methods that failed or are infinite stand last, in the order of what they lack", {
+  study <- hand_study()
+  one <- study$data == "one" & study$metric == "loss"
+  study$value[study$method == "good" & one] <- Inf # lacks four, broken one of every set
+  study$error[study$method == "near" & one] <- "sad" # as many, and the better mean on the other set
+  plot <- autoplot(study)
+  expect_identical(rev(plot$scales$get_scales("y")$limits)[c(1, 2)], c("none", "broken"))
+  study$value[study$method == "good" & study$data == "two" & study$metric == "loss"] <- 0.1
+  expect_identical(methods_by_result(summary(study)), c("none", "broken", "good", "near"))
+  study$value[study$method == "good" & study$data == "two" & study$metric == "loss"] <- 0.9
+  expect_identical(methods_by_result(summary(study)), c("none", "broken", "near", "good"))
+  expect_match(gsub("\\s+", " ", autoplot(study)$labels$caption), "Methods sorted by loss, those that failed or are infinite last.", fixed = TRUE)
+})
+
+test_that("captions say whose standard errors and how many points are drawn", {
+  said <- function(...) gsub("\\s+", " ", autoplot(...)$labels$caption)
+  study <- hand_study()
+  fine <- study[study$method != "broken", ]
+  attr(fine, "conditions") <- attr(fine, "conditions")[0, , drop = FALSE]
+  expect_match(said(fine), "Points: 4 splits; tick: mean; bar: one standard error to either side (of the mean, not of differences).", fixed = TRUE)
+  expect_match(said(fine), "Methods sorted by loss.", fixed = TRUE)
+  expect_match(said(study), "Points: up to 4 splits;")
+  less <- study
+  less$error[less$method == "good" & less$split == 2] <- "sad"
+  less <- said(less, reference = "good")
+  expect_match(less, "Points: up to 3 of 4 splits; tick: mean; bar: one standard error of the mean difference to either side")
+  expect_no_match(less, "not of differences")
+})
+
+test_that("marks of failures hide no points, and a panel without the reference says that alone", {
+  study <- hand_study()
+  study$value[study$method == "good" & study$data == "two"] <- Inf
+  plot <- autoplot(study, reference = "good", metrics = "loss", base_size = 7)
+  label <- Filter(function(layer) inherits(layer$geom, "GeomLabel"), plot$layers)
+  marks <- label[[1]]$data
+  expect_identical(as.character(marks$data), "one")
+  zero <- Filter(function(layer) inherits(layer$geom, "GeomVline"), plot$layers)[[1]]
+  expect_identical(as.character(zero$data$data), "one")
+  built <- ggplot2::ggplot_build(plot)
+  words <- built$data[[length(built$data)]]
+  expect_identical(c(words$x, words$y), c(0, 1.5))
+  expect_false(any(vapply(plot$layers, function(layer) inherits(layer$geom, "GeomText"), NA)))
+})
+
+test_that("small pictures of many methods have their panels side by side", {
+  means <- expand.grid(data = factor("one"), metric = factor(c("a", "b", "c", "d")), method = factor(1:8))
+  expect_identical(study_panel_columns(means, 7), 4L)
+  expect_identical(study_panel_columns(means, 9), 2L)
+  expect_identical(study_panel_columns(means[means$method %in% 1:6, ], 7), 2L)
+})
+
 test_that("pictures list the methods in the order of the table", {
   plot <- autoplot(hand_study())
   expect_identical(rev(plot$scales$get_scales("y")$limits), c("good", "near", "none", "broken"))
-  expect_match(gsub("\\s+", " ", plot$labels$caption), "Methods sorted by loss")
+  expect_match(gsub("\\s+", " ", plot$labels$caption), "Methods sorted by loss, those that failed or are infinite last")
   expect_identical(rev(autoplot(hand_study(), reference = "near", metrics = "gain")$scales$get_scales("y")$limits), c("none", "good", "broken"))
 })
 
@@ -244,6 +295,7 @@ test_that("every panel of a study has two ticks or more", {
     expect_true(all(at >= limits[1] - 1e-12 & at <= limits[2] + 1e-12))
     expect_lte(length(at), 9)
   }
+  expect_equal(study_breaks(c(0.826, 0.864), 3), c(0.83, 0.85))
   expect_length(study_breaks(c(-1, 1) * nothing / 4), 0) # a panel of words
   built <- ggplot2::ggplot_build(autoplot(hand_study()))
   ticks <- vapply(built$layout$panel_params, function(panel) sum(!is.na(panel$x$breaks)), 0L)
@@ -292,13 +344,15 @@ test_that("one method far off has an arrow, and the others the axis", {
   expect_equal(as.character(arrows(study)[[1]]$data$method), "none")
 })
 
-test_that("only panels with words at the right edge have room for them", {
+test_that("only panels in which words at the right edge would hide something have room for them", {
   study <- hand_study()
   study <- study[study$data == "one" & study$method != "broken", ]
   ends <- function(study) lapply(ggplot2::ggplot_build(autoplot(study))$layout$panel_params, function(panel) panel$x.range)
   plain <- ends(study)
-  study$value[study$metric == "loss" & study$method == "near"] <- Inf
+  study$value[study$metric == "loss" & study$method == "near" & study$split == 2] <- Inf # its points lie left of the words
+  expect_equal(ends(study), plain)
+  study$value[study$metric == "loss" & study$method == "none" & study$split == 2] <- Inf # it has the highest points
   marked <- ends(study)
-  expect_gt(marked[[1]][2], plain[[1]][2] + 0.2 * diff(plain[[1]]))
+  expect_gt(marked[[1]][2], plain[[1]][2] + 0.1 * diff(plain[[1]]))
   expect_equal(marked[[2]], plain[[2]])
 })

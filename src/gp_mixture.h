@@ -60,7 +60,8 @@ static inline double gpc_mixture_line(size_t k) { return k > 2 ? 0.2 : 0.12; }
  * components, and intervals held lines in 99 % of all cases, bent maps in 96 to 99 %; with 300
  * and more there was nothing to take away without making those of bent maps too short. With
  * more classes a bent map seldom leaves a line likely, and lines were held in 98 to 100 % with
- * 100 to 5000 rows, but not if there were effects. Chosen on simulated truths of 2, 10 and 100
+ * 100 to 5000 rows, but not if there were effects; of ten classes and 100 rows in 98.3 % of
+ * 1000 sets still, hence the term of few rows. Chosen on simulated truths of 2, 10 and 100
  * classes. */
 static inline gpc_mixture_narrowing gpc_mixture_narrow(size_t k, double rows,
                                                        double effects) {

@@ -83,7 +83,8 @@ describe.calib_gp <- function(object) {
   lines <- c(lines, say_fall(object))
   if (object$monotone) {
     lines <- c(lines, paste0("keeps the order of the classes in every row", if (!is.null(object$offsets)) ", apart from the offsets",
-      "; this lowers the log-likelihood of the calibration rows by ", say_cost(object$order_cost)))
+      "; an increasing map costs ",
+      say_cost(object$order_cost), " of log-likelihood", if (object$class_effects == "none") ". There are no class effects, which could change the order: compare the log loss with monotone = FALSE"))
   }
   list(title = "Latent Gaussian process", lines = c(lines, say_floor(object), say_few_rows(object)), details = describe_process(object))
 }
@@ -101,7 +102,7 @@ say_order_kept <- function(object) {
   effects <- object$class_effects != "none"
   if (effects && length(object$classes) == 2) return(NULL)
   if (object$monotone) return(" (class_effects = \"none\" keeps it)")
-  " (monotone = TRUE keeps it)"
+  paste0(" (monotone = TRUE keeps it", if (effects) ", without class effects", ")")
 }
 
 #' Were the scores over- or underconfident? By the temperature that the calibration rows ask for
@@ -204,8 +205,8 @@ print.summary.calib_gp <- function(x, ...) {
   cat("\nThe map on the scores seen (", sub(" [(](.*)[)]$", ", i.e. \\1", tolower(say_scores_unit(fit))), "), ", format(fit$range[1], digits = 3), " to ",
     format(fit$range[2], digits = 3), ":\n", sep = "")
   if (fit$monotone) {
-    cat("  increasing by construction: no class overtakes one with a higher score; this lowers the log-likelihood of the\n",
-      "  calibration rows by ", say_cost(fit$order_cost), "\n", sep = "")
+    cat("  increasing by construction: no class overtakes one with a higher score; beside the same map without this promise, it\n",
+      "  lowers the log-likelihood of the calibration rows by ", say_cost(fit$order_cost), "\n", sep = "")
   } else if (fit$increasing && fit$class_effects != "none") {
     cat("  increasing; the class effects ", if (is.na(fit$changed)) "can change the most likely class of a row (of how many calibration rows is not known after updates)" else {
       paste0("change the most likely class of ", say_number(fit$changed), " of ", say_number(fit$n), " calibration rows")

@@ -127,7 +127,7 @@ rise_began <- function(monitor, path, alarm) {
 #' @noRd
 say_e <- function(x, log_x = log(x)) {
   ifelse(is.infinite(x) & is.finite(log_x), paste0("1e", round(log_x / log(10))),
-    ifelse(x > 1e6, format(x, digits = 2), formatC(x, digits = 3, format = "fg", flag = "#")))
+    ifelse(x > 1e6, format(x, digits = 2), sub("[.]$", "", formatC(x, digits = 3, format = "fg", flag = "#"))))
 }
 
 #' @rdname calib_monitor
@@ -150,7 +150,7 @@ print.calib_monitor <- function(x, ...) {
   at <- alarm_at(x)
   if (at > 0) {
     then <- say_e(exp(path[at, 4]), path[at, 4])
-    cat("  alarm raised in period \"", x$period[path[at, 2]], "\", when the e-value ", if (is.infinite(path[at, 4])) "became infinite" else paste("reached", then), " (alarm at ", limit, ")",
+    cat("  alarm raised in period \"", x$period[path[at, 2]], "\", when the e-value ", if (is.infinite(path[at, 4])) "became infinite" else paste("was", then), " (alarm at ", limit, ")",
       if (now != then) paste0(";\n  it is ", now, " now", if (log_e_values(x)[[1]] < -log(x$level)) "; the alarm stays"), "\n", sep = "")
   } else {
     cat("  e-value against calibration ", now, ": no alarm (raised at ", limit, ")\n", sep = "")
@@ -172,6 +172,7 @@ print.summary.calib_monitor <- function(x, ...) {
   shown$e_value <- say_e(shown$e_value, unname(log_e_values(x$monitor)))
   path <- run_path(x$monitor)
   shown$highest <- say_e(shown$highest, vapply(3L + seq_len(nrow(shown)), function(column) max(0, path[, column]), 0))
+  names(shown)[names(shown) == "alarm"] <- paste("reached", format(1 / x$monitor$level, digits = 3), "in")
   print(shown, row.names = FALSE)
   if (!is.na(x$rise)) {
     begun <- x$periods$period[x$periods$run == x$monitor$run][1]
@@ -180,7 +181,7 @@ print.summary.calib_monitor <- function(x, ...) {
       "The forecast seems to have been miscalibrated from the start."
     } else {
       "The forecast may have been miscalibrated before, even from the start:\n  small errors show late."
-    }, "\n", sep = "")
+    }, "\n  If it was calibrated, the reason may be the error of its limited\n  calibration rows, and not a change: update() the fit then.\n", sep = "")
   }
   if (is.finite(x$slope)) {
     cat("Inverse temperature ", format(x$slope, digits = 3), " (below 1: overconfident, above 1: underconfident)\n", sep = "")

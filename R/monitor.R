@@ -70,7 +70,8 @@
 #' @param alternatives Which alternatives to test against: some of `"temperature"`, `"bins"`, `"offset"` and `"process"`. The last is slower (a few hundredths of
 #'   a second per hundred rows), and the monitor is larger with it. In simulations (`bench/results/monitor.md` in the sources) it
 #'   detected miscalibration about as soon as the others.
-#' @param level The level of the test: the alarm is raised when the e-value reaches 1/level.
+#' @param level The level of the test: the alarm is raised when the e-value reaches 1/level. An alarm does not mean that something has changed: calibrators fitted to some hundred or thousand
+#'   rows have an error of their own, which the test finds sooner or later. [`update()`][update.calibrator] the fit then.
 #' @param object,x,e1,e2 A monitor.
 #' @param restart Begin a new run before this batch?
 #' @param ... Must be empty, so that a misspelt argument is noticed.

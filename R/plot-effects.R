@@ -101,7 +101,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_x_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
-    labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with 90 % after temperature scaling", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
+    labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class that the scores favour (with 90 %)", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
       caption = wrap_words("Blue: the class becomes more likely; orange", if (nrow(dashes)) ", with a dash", ": less likely",
         if (nrow(dashes)) paste0(" (changes below a tenth of the largest", if (any(named$estimate < 0) && numbers) ", and cells with a number,", " have no dash)"), ". ",

@@ -123,7 +123,7 @@ say_at_end <- function(table) {
   away <- pmin(table$estimate - table$conf.low, table$conf.high - table$estimate)
   near <- away < 0.1 * (table$conf.high - table$conf.low)
   if (any(near, na.rm = TRUE)) {
-    " A point can lie at the end of its line, because the lines also allow for rougher maps than the one that gives the points."
+    " Points come from the best map, lines from many possible ones, less smooth maps among them: so a point can lie at the end of its line."
   }
 }
 

@@ -155,9 +155,9 @@ say_bands <- function(fits, names, rows, level) {
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
     whose <- if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = " and "))
     if (sum(averaged) > 1) {
-      paste0(" The curves", whose, " need not lie in the middle of their bands, which also allow for rougher curves than those drawn.")
+      paste0(" The curves", whose, " are the best ones; their bands are made of many possible curves, less smooth ones among them, so that a curve can lie near the edge.")
     } else {
-      paste0(" The curve", whose, " need not lie in the middle of ", if (length(fits) > 1) "its" else "the", " band, which also allows for rougher curves than the one drawn.")
+      paste0(" The curve", whose, " is the best one; ", if (length(fits) > 1) "its" else "the", " band is made of many possible curves, less smooth ones among them, so that the curve can lie near its edge.")
     }
   })
 }

@@ -404,7 +404,7 @@ test_that("labels of tiny probability are finite evidence, at every stage", {
 test_that("an alarm in the first period: the forecast was off from the start, and e-values beyond a double are said by their power of ten", {
   m <- calib_monitor(rep(0.001, 400), rep(c(TRUE, FALSE), 200))
   expect_output(print(summary(m)), "seems to have been miscalibrated from the start")
-  expect_output(print(m), "the e-value reached 1e[0-9]{3} ")
+  expect_output(print(m), "the e-value was 1e[0-9]{3} ")
   expect_output(print(calib_monitor(c(0, 0.4), c(TRUE, FALSE))), "when the e-value became infinite \\(alarm")
   expect_no_match(paste(capture.output(print(summary(m))), collapse = " "), "before|Inf ")
 })
@@ -515,7 +515,7 @@ test_that("print() says when the alarm was raised, at which e-value, and what it
   expect_no_match(paste(capture.output(print(m)), collapse = " "), "now|stays")
   m <- update(m, good$p, good$y, period = "b")
   said <- paste(capture.output(print(m)), collapse = " ")
-  expect_match(said, paste0("alarm raised in period \"a\", when the e-value reached ", then, " \\(alarm at 20\\);   it is [0-9.]+ now; the alarm stays"))
+  expect_match(said, paste0("alarm raised in period \"a\", when the e-value was ", then, " \\(alarm at 20\\);   it is [0-9.]+ now; the alarm stays"))
   expect_output(print(calib_monitor(good$p[1:20, ], good$y[1:20])), "e-value against calibration [0-9.]+: no alarm \\(raised at 20\\)")
 })
 

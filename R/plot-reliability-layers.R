@@ -391,7 +391,7 @@ diagram_caption <- function(tables, plan, base_size, numbers) {
   } else if (plan$method == "smooth") {
     paste0("Smooth curve", if (!is.null(level)) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
-    }, ".", if (ends_early(tables)) " It is drawn only where the middle 98 % of the probabilities lie.", if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
+    }, ".", if (ends_early(tables)) paste0(if (is.null(level)) " It is" else " Curve and band are", " drawn only where the middle 98 % of the probabilities lie."), if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
   } else {
     paste0("Boxes", if (identical(attr(tables[[1]], "binning"), "mass")) " (each of about as many rows)", ": difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),

@@ -306,6 +306,9 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
   kind <- switch(attr(x, "std_error"), corrected = "corrected for overlapping splits",
     splits = "over splits of these rows", "including the sampling of test rows")
   cat("difference: method minus \"", attr(x, "reference"), "\"; s.e.: standard error ", kind, "\n", sep = "")
+  if (attr(x, "std_error") != "splits" && any(is.finite(x$sd))) {
+    cat("sd: spread over these splits. s.e.: also counts that all splits reuse the same rows, and can exceed sd.\n")
+  }
   plain <- starless(x)
   best <- x$best
   x$best[x$metric %in% plain] <- FALSE

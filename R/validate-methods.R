@@ -30,7 +30,7 @@ validation_table <- function(part, level, classes) {
 
 validation_words <- c(oe_ratio = "Observed : expected (O:E)", in_the_large = "In the large: mean outcome - risk",
   intercept = "Calibration intercept (slope 1)", slope = "Recalibration slope (Cox)",
-  slope_intercept = "  and its intercept", ici = "ICI (curve from diagonal, mean)", e50 = "  E50", e90 = "  E90",
+  slope_intercept = "  Intercept (with that slope)", ici = "ICI (curve from diagonal, mean)", e50 = "  E50", e90 = "  E90",
   emax = "  Emax", c_index = "c-index", brier_score = "Brier score", scaled_brier = "Scaled Brier score")
 validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope = "1", slope_intercept = "0",
   ici = "0", e50 = "0", e90 = "0", emax = "0", c_index = "1", brier_score = "0", scaled_brier = "1")
@@ -62,7 +62,7 @@ print_validation <- function(x, digits) {
     " events (", format(100 * events / n, digits = 3), " %)\n", sep = "")
   shown <- data.frame(measure = validation_words[x$measure], estimate = number(x$estimate))
   if (!is.null(level)) {
-    shown$interval <- ifelse(is.na(x$conf.low), "undefined", paste(number(x$conf.low), "to", number(x$conf.high)))
+    shown$interval <- ifelse(is.na(x$conf.low), "undefined", paste(say_limits(x$conf.low, digits), "to", say_limits(x$conf.high, digits)))
     names(shown)[3] <- paste(say_level(level), "interval")
   }
   shown$ideal <- validation_ideal[x$measure]
@@ -80,6 +80,14 @@ say_decimals <- function(v, digits) {
   text <- no_minus_zero(formatC(v, digits = digits, format = "f"))
   small <- is.finite(v) & v > 0 & v < 0.5 * 10^-digits
   text[small] <- paste0("<", formatC(10^-digits, digits = digits, format = "f"))
+  text
+}
+
+#' Limits of intervals, where exactly 0 is told from what is rounded to it
+#' @noRd
+say_limits <- function(v, digits) {
+  text <- say_decimals(v, digits)
+  text[v %in% 0] <- "0"
   text
 }
 
@@ -101,7 +109,7 @@ print_validations <- function(x, digits) {
     part <- table[table$measure == name, ]
     text <- number(part$estimate)
     if (name != "c_index" && !is.null(level)) {
-      ends <- paste0(" (", number(part$conf.low), ", ", number(part$conf.high), ")")
+      ends <- paste0(" (", say_limits(part$conf.low, digits), ", ", say_limits(part$conf.high, digits), ")")
       text <- format(paste0(text, ifelse(is.na(part$conf.low), "", ends)))
     }
     shown[[switch(name, oe_ratio = "O:E", ici = "ICI", c_index = "c", name)]] <- text

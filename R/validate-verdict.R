@@ -27,7 +27,7 @@ validation_p <- function(x) {
 }
 
 outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "the calibration intercept", slope = "slope",
-  slope_intercept = "the intercept fitted together with the slope (\"and its intercept\" in the table)", ici = "ICI")
+  slope_intercept = "the intercept fitted together with the slope", ici = "ICI")
 
 #' Does a single family exclude the ideal, and by no more than one of so many may by chance? Its two-sided p-value, by the normal
 #' distribution, is then above (1 - level) / 3.
@@ -110,18 +110,23 @@ say_outside <- function(x, outside) {
   is_out <- function(name) isTRUE(outside[[name]])
   others <- setdiff(names(which(outside)), c("oe_ratio", "slope", "ici"))
   if (is_out("oe_ratio")) others <- setdiff(others, c("in_the_large", "intercept")) # the same on other scales
+  if (is_out("slope")) others <- setdiff(others, "slope_intercept") # said with the slope
+  number <- function(v) formatC(v, digits = 2, format = "f")
+  weak <- is_out("slope") && length(which(outside)) > 1 && just_outside(x, "slope")
   c(
     if (is_out("oe_ratio")) {
       paste0("The probabilities are too ", if (ratio$estimate < 1) "high" else "low", " on average: ",
         say_ratio(ratio$estimate), " events were observed for each one expected.")
     },
-    if (is_out("slope") && length(which(outside)) > 1 && just_outside(x, "slope")) {
-      number <- function(v) formatC(v, digits = 2, format = "f")
+    if (weak) {
       paste0(if (is_out("oe_ratio")) "They" else "The probabilities", " may also be too ", if (slope$estimate < 1) "extreme" else "cautious", ", but a recalibration slope of ",
         number(slope$estimate), " (", number(slope$conf.low), " to ", number(slope$conf.high), ") is weak evidence.")
     } else if (is_out("slope")) {
       paste0(if (is_out("oe_ratio")) "They" else "The probabilities", " are too ", if (slope$estimate < 1) "extreme" else "cautious", ": the recalibration slope is ",
         if (slope$estimate < 1) "below" else "above", " 1.")
+    },
+    if (is_out("slope") && is_out("slope_intercept")) {
+      paste0("Its intercept (", number(row("slope_intercept")$estimate), ") differs from 0", if (!weak) ", too", ".")
     },
     if (is_out("ici")) {
       paste0(if (is_out("oe_ratio") || is_out("slope")) "The" else "No miscalibration of mean or slope was found, but the",
@@ -201,8 +206,6 @@ validations_verdict <- function(x) {
   names <- paste0("\"", validation_names(x), "\"")
   level <- attr(x, "conf_level")
   clear <- which(p < 1 - level)
-  count <- sum(!is.na(outside))
-  expected <- (1 - level) * count
   named <- function(at) { # with the measures whose intervals exclude the ideal
     some <- utils::head(at, 8)
     why <- apply(outside[, some, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
@@ -210,19 +213,43 @@ validations_verdict <- function(x) {
   }
   alone <- hit[is.na(p[hit]) & !all(is.na(p))] # without events there is no p-value, but the mean may be far off
   single <- setdiff(hit, c(clear, alone))
+  rest <- outside[, setdiff(seq_len(ncol(outside)), c(clear, alone)), drop = FALSE] # whether their intervals are chance is not for the others to tell
   limit <- paste0(format(1 - level, digits = 2), " after adjustment for ", sum(!is.na(p)), " ", what, if (anyNA(p)) " with events and non-events")
   parts <- c(
     if (length(clear)) paste0("Miscalibrated (p below ", limit, "): ", named(clear), "."),
     if (!length(clear) && !all(is.na(p))) paste0("No clear miscalibration: no p is below ", limit, "."),
     if (length(alone)) paste0("Without a p-value, for want of events or of non-events, but with an interval that excludes the ideal value: ", named(alone), "."),
     if (length(single)) {
-      paste0("Single intervals ", if (length(clear)) "also ", "exclude the ideal value for ", named(single), ", which may be chance: for calibrated probabilities about ",
-        format(signif(expected, if (expected < 1) 1 else 2)), " of the ", count, " intervals do so.")
+      paste0("Single intervals ", if (length(clear)) "also ", "exclude the ideal value for ", named(single), ". ", say_excluded(rest, level, what, length(c(clear, alone)) > 0))
     },
-    if (length(c(clear, alone)) || all(is.na(p))) say_recalibrate("class" %in% names(table)) else "This is no reason to calibrate (again); validate on more rows first.",
+    if (length(c(clear, alone)) || all(is.na(p))) say_recalibrate("class" %in% names(table)) else if (length(single) && !may_be_chance(rest, level)) {
+      "Validate on more rows before you calibrate (again)."
+    } else {
+      "This is no reason to calibrate (again); validate on more rows first."
+    },
     if (!all(is.na(p))) say_holm(what)
   )
   paste(parts, collapse = " ")
+}
+
+#' Are there no more intervals that exclude the ideal than so many of calibrated probabilities may have? They are nearly independent.
+#' @param outside flags, a row for each measure, a column for each part.
+#' @noRd
+may_be_chance <- function(outside, level) sum(outside, na.rm = TRUE) <= stats::qbinom(0.975, sum(!is.na(outside)), 1 - level)
+
+#' How many do, how many would by chance, and what follows
+#' @param others whether there are parts that were named before.
+#' @noRd
+say_excluded <- function(outside, level, what, others) {
+  observed <- sum(outside, na.rm = TRUE)
+  count <- sum(!is.na(outside))
+  expected <- (1 - level) * count
+  paste0(observed, " of the ", count, " intervals", if (others) paste(" of the", what, "not named before"), if (observed == 1) " excludes it" else " exclude it",
+    "; about ", format(signif(expected, if (expected < 1) 1 else 2)), " would for calibrated probabilities. ", if (may_be_chance(outside, level)) {
+      "This may be chance."
+    } else {
+      paste0("This is more than chance explains: some of these ", what, " are likely to be off somewhat", if (others) ", too", ".")
+    })
 }
 
 say_holm <- function(what) {

@@ -51,7 +51,8 @@
 #' # What print() concludes
 #' It judges the mean (`oe_ratio`, `in_the_large`, `intercept`), the slope, its intercept and the curve (`ici`), and names those whose interval
 #' excludes the ideal value; the c-index and the Brier scores are not judged. If only one of mean, slope and curve is off, and with a p-value above a third of
-#' 1 - `conf_level`, `print()` says that this is weak evidence: for perfectly calibrated probabilities, about one validation in seven has a 95 % interval
+#' 1 - `conf_level` (for the mean: of each measure whose interval excludes the ideal value), `print()` says that this is weak evidence. If others are off, too, it says so of the slope alone, by the same limit;
+#' the mean and the curve are then named without a grade. The limit is below 1 - `conf_level` because, for perfectly calibrated probabilities, about one validation in seven has a 95 % interval
 #' that excludes its ideal value. With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
 #' adjusted for the number of classes or groups by Holm's method; unadjusted p-values are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
@@ -281,11 +282,15 @@ warn_validation <- function(parts) {
       "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
     } else {
       n <- pmax(vapply(parts, function(part) as.double(part$n), 0), least_odds)
-      here <- function(odds) if (max(n) == min(n)) paste0(", here ", say_number(odds), " to 1")
+      same <- max(n) == min(n)
+      counted <- if (n[1] == least_odds) paste0(", but at least ", say_number(far_odds * least_odds)) # there may be fewer rows
       one <- limited == 1
       paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite log-odds. For intercept and slope ", if (one) "it is" else "they are",
-        " replaced by the most extreme other probability, with odds of at most ", far_odds, " N to 1 (N: the number of rows, at least ", say_number(least_odds), here(far_odds * n[1]),
-        "). The curve limits all odds to N to 1", sub(", here", " (here", here(n[1])), if (max(n) == min(n)) ")", ".")
+        " replaced by the most extreme other probability, but not beyond odds of ", if (same) {
+          paste0(say_number(far_odds * n[1]), " to 1 (ten times the number of rows", counted, "). For the curve all odds are limited to ", say_number(n[1]), " to 1.")
+        } else {
+          paste0("10 N to 1 (N: the number of rows of ", if (is.null(parts[[1]]$by)) "the part" else "the group", ", at least ", say_number(least_odds), "). For the curve all odds are limited to N to 1.")
+        })
     })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)

@@ -62,10 +62,10 @@ test_that("no miscalibration is found only where no interval excludes its ideal 
   expect_match(place(-0.4, 0.3), "^No miscalibration found.*There is no reason to calibrate these probabilities \\(again\\)\\.$")
   just <- place(-0.788, -0.007)
   expect_no_match(just, "No miscalibration")
-  expect_match(just, "The interval of the intercept fitted together with the slope \\(\"and its intercept\" in the table\\) excludes the ideal value 0\\. Only the mean is off, and barely: for perfectly calibrated")
+  expect_match(just, "The interval of the intercept fitted together with the slope excludes the ideal value 0\\. Only the mean is off, and barely: for perfectly calibrated")
   expect_match(just, "in about 1 of 7 validations")
   clear <- place(-0.788, -0.3)
-  expect_match(clear, "intercept fitted together with the slope .* excludes")
+  expect_match(clear, "intercept fitted together with the slope excludes")
   expect_match(clear, "calibrate again only with more rows")
 })
 
@@ -90,7 +90,7 @@ test_that("several classes have the interval of the ICI and a p-value for their 
   expect_match(said[1], "each class against the rest, 600 rows; 95% intervals")
   expect_match(said[2], "ICI +c +p \\(Holm\\)")
   ici <- valid[valid$measure == "ici" & valid$class == "b", ]
-  expect_match(said[4], sprintf("%.3f (%.3f, %.3f)", ici$estimate, ici$conf.low, ici$conf.high), fixed = TRUE)
+  expect_match(said[4], sprintf("%.3f (%s, %.3f)", ici$estimate, say_limits(ici$conf.low, 3), ici$conf.high), fixed = TRUE)
   expect_match(paste(said, collapse = " "), "adjusted for the number of classes")
   expect_no_match(paste(said, collapse = " "), "curve\\)")
 })
@@ -296,7 +296,7 @@ test_that("intervals that exclude without a small p (Holm) end in a conclusion",
   attr(valid, "p.value") <- rep(0.03, 6) # Holm: 0.18
   valid$conf.low[valid$measure == "slope" & valid$by == "a"] <- 1.01
   said <- gsub("\\s+", " ", paste(capture.output(print(valid)), collapse = " "))
-  expect_match(said, "No clear miscalibration: no p is below 0.05 after adjustment for 6 groups. Single intervals exclude the ideal value for \"a\" (slope), which may be chance: for calibrated probabilities about 0.9 of the 18 intervals do so. This is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
+  expect_match(said, "No clear miscalibration: no p is below 0.05 after adjustment for 6 groups. Single intervals exclude the ideal value for \"a\" (slope). 1 of the 18 intervals excludes it; about 0.9 would for calibrated probabilities. This may be chance. This is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
 })
 
 test_that("which standard errors a study has, and thin curves, are said where they occur", {

@@ -156,7 +156,7 @@ test_that("edges: no events, separated, zeros and ones", {
   q <- seq(.01, .99, length.out = 40)
   expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
   expect_equal(value(got, "c_index"), 1)
-  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* replaced by the most extreme other probability, with odds of at most 10 N to 1 \\(N: the number of rows, at least 1,000, here 10,000 to 1\\)\\. The curve limits all odds to N to 1 \\(here 1,000 to 1\\)\\.$", class = "gpcalib_warning_limited")
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* replaced by the most extreme other probability, but not beyond odds of 10,000 to 1 \\(ten times the number of rows, but at least 10,000\\)\\. For the curve all odds are limited to 1,000 to 1\\.$", class = "gpcalib_warning_limited")
   expect_true(all(is.finite(got$estimate)))
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
@@ -289,7 +289,7 @@ test_that("how many intervals are expected to exclude the ideal by chance is not
   v <- calib_validate(ifelse(by == "men", p / 2, p), y, by = by)
   v$conf.low[v$measure == "slope" & v$by == "women"] <- 1.01
   expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")),
-    "\"men\" \\(O:E[^)]*\\). Single intervals also exclude the ideal value for \"women\" \\(slope\\), which may be chance: for calibrated probabilities about 0.3 of the 6 intervals do so")
+    "\"men\" \\(O:E[^)]*\\). Single intervals also exclude the ideal value for \"women\" \\(slope\\)\\. 1 of the 3 intervals of the groups not named before excludes it; about 0.2 would for calibrated probabilities\\. This may be chance\\.")
 })
 
 test_that("zeros have no sign", {
@@ -309,6 +309,33 @@ test_that("probabilities that nearly tie do not leave the curve without a covari
 
 test_that("a limit above 0 is not printed as 0", {
   expect_identical(say_decimals(c(0, 1e-5, -1e-5, 0.25), 3), c("0.000", "<0.001", "0.000", "0.250"))
+  expect_identical(say_limits(c(0, 1e-5, -1e-5, 0.25), 3), c("0", "<0.001", "0.000", "0.250"))
+})
+
+test_that("more intervals that exclude the ideal than by chance are not said to be chance", {
+  off <- function(out, of) matrix(rep(c(TRUE, FALSE), c(out, of - out)), 3)
+  expect_identical(say_excluded(off(19, 30), 0.95, "classes", FALSE),
+    "19 of the 30 intervals exclude it; about 1.5 would for calibrated probabilities. This is more than chance explains: some of these classes are likely to be off somewhat.")
+  expect_match(say_excluded(off(9, 15), 0.95, "classes", TRUE), "^9 of the 15 intervals of the classes not named before exclude it; about 0.8 .* are likely to be off somewhat, too\\.$")
+  expect_match(say_excluded(off(4, 30), 0.95, "classes", FALSE), "4 of the 30 .* This may be chance\\.$")
+  expect_false(may_be_chance(off(5, 30), 0.95))
+})
+
+test_that("the intercept of a slope is told next to it", {
+  set.seed(1)
+  x <- rnorm(4000)
+  said <- function(line) gsub("\\s+", " ", paste(capture.output(print(calib_validate(plogis(x), rbinom(4000, 1, plogis(line))))), collapse = " "))
+  expect_match(said(-1 + 0.5 * x), "slope is below 1\\. Its intercept \\(-[0-9.]+\\) differs from 0, too\\.")
+  expect_match(said(-1 + 0.5 * x), "Intercept (with that slope)", fixed = TRUE)
+  expect_no_match(said(-1 + 0.5 * x), "fitted together")
+})
+
+test_that("odds are limited by the number of rows of each group", {
+  q <- seq(.01, .99, length.out = 1998)
+  got <- function(...) gsub("\\s+", " ", conditionMessage(expect_warning(calib_validate(...), class = "gpcalib_warning_limited")))
+  y <- c(0, rep(0:1, 999), 1)
+  expect_match(got(c(0, q, 1), y), "odds of 20,000 to 1 (ten times the number of rows). For the curve all odds are limited to 2,000 to 1.", fixed = TRUE)
+  expect_match(got(c(0, q, 1), y, by = rep(c("a", "b"), c(500, 1500))), "odds of 10 N to 1 (N: the number of rows of the group, at least 1,000). For the curve all odds are limited to N to 1.", fixed = TRUE)
 })
 
 test_that("few events: neither words nor picture make them look like many", {

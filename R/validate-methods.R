@@ -62,7 +62,7 @@ print_validation <- function(x, digits) {
     " events (", format(100 * events / n, digits = 3), " %)\n", sep = "")
   shown <- data.frame(measure = validation_words[x$measure], estimate = number(x$estimate))
   if (!is.null(level)) {
-    shown$interval <- ifelse(is.na(x$conf.low), "undefined", paste(say_limits(x$conf.low, digits), "to", say_limits(x$conf.high, digits)))
+    shown$interval <- ifelse(is.na(x$conf.low), "undefined", paste(say_ends(x$conf.low, digits), "to", say_ends(x$conf.high, digits)))
     names(shown)[3] <- paste(say_level(level), "interval")
   }
   shown$ideal <- validation_ideal[x$measure]
@@ -85,7 +85,7 @@ say_decimals <- function(v, digits) {
 
 #' Limits of intervals, where exactly 0 is told from what is rounded to it
 #' @noRd
-say_limits <- function(v, digits) {
+say_ends <- function(v, digits) {
   text <- say_decimals(v, digits)
   text[v %in% 0] <- "0"
   text
@@ -109,7 +109,7 @@ print_validations <- function(x, digits) {
     part <- table[table$measure == name, ]
     text <- number(part$estimate)
     if (name != "c_index" && !is.null(level)) {
-      ends <- paste0(" (", say_limits(part$conf.low, digits), ", ", say_limits(part$conf.high, digits), ")")
+      ends <- paste0(" (", say_ends(part$conf.low, digits), ", ", say_ends(part$conf.high, digits), ")")
       text <- format(paste0(text, ifelse(is.na(part$conf.low), "", ends)))
     }
     shown[[switch(name, oe_ratio = "O:E", ici = "ICI", c_index = "c", name)]] <- text

@@ -90,7 +90,7 @@ test_that("several classes have the interval of the ICI and a p-value for their 
   expect_match(said[1], "each class against the rest, 600 rows; 95% intervals")
   expect_match(said[2], "ICI +c +p \\(Holm\\)")
   ici <- valid[valid$measure == "ici" & valid$class == "b", ]
-  expect_match(said[4], sprintf("%.3f (%s, %.3f)", ici$estimate, say_limits(ici$conf.low, 3), ici$conf.high), fixed = TRUE)
+  expect_match(said[4], sprintf("%.3f (%s, %.3f)", ici$estimate, say_ends(ici$conf.low, 3), ici$conf.high), fixed = TRUE)
   expect_match(paste(said, collapse = " "), "adjusted for the number of classes")
   expect_no_match(paste(said, collapse = " "), "curve\\)")
 })

@@ -309,7 +309,7 @@ test_that("probabilities that nearly tie do not leave the curve without a covari
 
 test_that("a limit above 0 is not printed as 0", {
   expect_identical(say_decimals(c(0, 1e-5, -1e-5, 0.25), 3), c("0.000", "<0.001", "0.000", "0.250"))
-  expect_identical(say_limits(c(0, 1e-5, -1e-5, 0.25), 3), c("0", "<0.001", "0.000", "0.250"))
+  expect_identical(say_ends(c(0, 1e-5, -1e-5, 0.25), 3), c("0", "<0.001", "0.000", "0.250"))
 })
 
 test_that("more intervals that exclude the ideal than by chance are not said to be chance", {

@@ -92,7 +92,7 @@ log_odds_above <- function(z, floor) pmax(z[, 2], floor) - pmax(z[, 1], floor)
 limits_by_map <- function(map, at, of_rows) {
   eta <- log_odds_above(at$z, at$floor)
   ends <- range(map$z)
-  of_map <- function(limit) stats::approx(map$z, limit, pmin(pmax(eta, ends[1]), ends[2]))$y
+  of_map <- function(limit) stats::approx(map$z, limit, eta, rule = 2)$y
   limit <- cbind(of_map(map$low), of_map(map$high))
   out <- array(stats::plogis(c(-limit[, 2], limit[, 1], -limit[, 1], limit[, 2])), c(length(eta), 2, 2))
   slack <- 1e-9 * (1 + abs(ends))
@@ -100,18 +100,10 @@ limits_by_map <- function(map, at, of_rows) {
     rows <- which(if (side == 1) eta < ends[1] - slack[1] else eta > ends[2] + slack[2])
     if (!length(rows)) next
     own <- array(of_rows(rows_of(at, rows)), c(length(rows), 2, 2))
-    # below the lowest score: the second class is not likelier than there, the first not less likely
-    bound <- function(class, end) if (end == 1) pmax(own[, class, 1], out[rows, class, 1]) else pmin(own[, class, 2], out[rows, class, 2])
-    falling <- 3 - side
-    own[, falling, 2] <- bound(falling, 2)
-    own[, side, 1] <- bound(side, 1)
+    other <- 3 - side # below the lowest score: the second class, which is not likelier than there; the first is not less likely
+    own[, side, 1] <- pmax(own[, side, 1], out[rows, side, 1])
+    own[, other, 2] <- pmin(own[, other, 2], out[rows, other, 2])
     out[rows, , ] <- own
   }
   out
-}
-
-#' New scores of some rows, as gp_newdata() has them
-#' @noRd
-rows_of <- function(at, rows) {
-  list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows], gone = if (!is.null(at$gone)) at$gone[rows, , drop = FALSE])
 }

@@ -118,3 +118,8 @@ warn_outside <- function(at, object, data) {
     " If possible, calibrate with rows that cover this range."))
 }
 
+#' New scores of some rows, as gp_newdata() has them
+#' @noRd
+rows_of <- function(at, rows) {
+  list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows], gone = if (!is.null(at$gone)) at$gone[rows, , drop = FALSE])
+}

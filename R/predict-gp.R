@@ -291,7 +291,7 @@ gp_mc <- function(object, at, n_draws, independent, threads) {
   if (!independent) return(average(at, gp_functions(object, at, pairs)))
   block <- max(1L, as.integer(4e6 / (ncol(at$z) * pairs)))
   parts <- lapply(split(seq_len(n), (seq_len(n) - 1L) %/% block), function(rows) {
-    part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
+    part <- rows_of(at, rows)
     average(part, list(x = numeric(length(object$inducing) * pairs),
       e = stats::rnorm(length(part$z) * pairs), independent = TRUE))
   })
@@ -339,7 +339,7 @@ gp_each_offsets <- function(object, at, pairs, vary_slope, threads, use) {
   both <- if (wide) matrix(stats::rnorm(k * pairs), k) else gp_offset_draws(object, functions, pairs)
   block <- max(1L, as.integer(4e6 / (2 * k * pairs)))
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
-    part <- list(z = at$z[rows, , drop = FALSE], floor = at$floor, shift = at$shift[rows])
+    part <- rows_of(at, rows)
     draws <- call_draws(object, part, functions, TRUE, threads)
     use(rows, if (wide) wide_shift(object, part, draws, both) else .Call(C_offsets_apply, draws, both, length(rows)))
   }

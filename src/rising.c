@@ -9,13 +9,13 @@
 typedef struct {
   size_t g;
   const double *z;
-  double *weight;          /* [g] precision of the functions */
-  double fall;             /* as a slope */
-  double *hits, *mass, *f; /* [g] each, for one function */
-  int *first;              /* [g] */
+  double *weight;      /* [g] precision of the functions */
+  double fall;         /* how fast they may fall, as a slope */
+  double *hits, *mass; /* [g] each: work space of project() */
+  int *first;          /* [g] likewise */
 } rising;
 
-/* f [g] <- the nearest function g with g + fall z not decreasing. */
+/* f [g] <- the nearest function h with h + fall z not decreasing, eq. (43c). */
 static void project(rising *r, double *f) {
   for (size_t i = 0; i < r->g; i++) {
     r->mass[i] = r->weight[i];
@@ -49,13 +49,12 @@ static double slope_of(const rising *r, const double *m) {
 int gpc_rising_limits(size_t g, size_t draws, const double *z, const double *p,
                       double lower, double upper, const gpc_memory *memory, double *out) {
   double *f = gpc_get_doubles(memory, g * draws), *mean = gpc_get_doubles(memory, g),
-         *one = gpc_get_doubles(memory, draws);
+         *risen = gpc_get_doubles(memory, g), *one = gpc_get_doubles(memory, draws);
   rising r = {.g = g,
               .z = z,
               .weight = gpc_get_doubles(memory, g),
               .hits = gpc_get_doubles(memory, g),
               .mass = gpc_get_doubles(memory, g),
-              .f = gpc_get_doubles(memory, g),
               .first = gpc_get_ints(memory, g)};
   for (size_t i = 0; i < g; i++) {
     double sum = 0.0, squares = 0.0;
@@ -71,10 +70,10 @@ int gpc_rising_limits(size_t g, size_t draws, const double *z, const double *p,
   }
   r.fall = GPC_RISING_FALL * slope_of(&r, mean);
   for (size_t i = 0; i < g; i++)
-    r.f[i] = mean[i];
-  project(&r, r.f);
+    risen[i] = mean[i];
+  project(&r, risen);
   for (size_t i = 0; i < g; i++)
-    if (!(fabs(r.f[i] - mean[i]) * sqrt(r.weight[i]) < GPC_RISING_SURE))
+    if (!(fabs(risen[i] - mean[i]) * sqrt(r.weight[i]) < GPC_RISING_SURE))
       return 0;
   for (size_t d = 0; d < draws; d++)
     project(&r, f + g * d);

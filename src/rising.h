@@ -5,10 +5,11 @@
 
 #include "memory.h"
 
-#define GPC_RISING_FALL 0.25 /* how fast a function may fall, in slopes of their mean */
-#define GPC_RISING_SURE                                                                  \
-  0.5 /* if their mean falls by so many standard deviations more, \
-                                it is left alone */
+/* How fast a function may fall, in slopes of the mean of all. */
+#define GPC_RISING_FALL 0.25
+
+/* If that mean would be moved by so many standard deviations anywhere, all are left alone. */
+#define GPC_RISING_SURE 0.5
 
 /* p [g x 2 x draws]: probabilities of both classes under functions drawn from the posterior,
  * at g >= 2 places z [g] in ascending order. Each function, as log-odds of the second class,

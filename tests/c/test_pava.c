@@ -2,27 +2,10 @@
  * against the min-max formula. */
 #include "ctest.h"
 #include "corp.h"
+#include "min_max.h"
 #include "pava.h"
 #include "resample.h"
 #include <stdlib.h>
-
-/* fit_i = max over a <= i of min over b >= i of the weighted mean of y[a..b]. */
-static double min_max(size_t m, const double *hits, const double *weight, size_t i) {
-  double best = -INFINITY;
-  for (size_t a = 0; a <= i; a++) {
-    double least = INFINITY;
-    for (size_t b = i; b < m; b++) {
-      double h = 0.0, w = 0.0;
-      for (size_t j = a; j <= b; j++) {
-        h += hits[j];
-        w += weight[j];
-      }
-      least = h / w < least ? h / w : least;
-    }
-    best = least > best ? least : best;
-  }
-  return best;
-}
 
 static void random_case(size_t m, uint64_t stream) {
   double hits[40], weight[40], h[40], w[40];

@@ -2,6 +2,7 @@
  * formula of isotonic regression. */
 #include "ctest.h"
 #include "cmemory.h"
+#include "min_max.h"
 #include "resample.h"
 #include "rising.h"
 #include "select.h"
@@ -36,7 +37,8 @@ static void rising_functions(const double *z) {
 /* Falling at random: each function, less steep than its mean allows, is the weighted min-max
  * of isotonic regression, less what it may fall. */
 static void against_min_max(const double *z) {
-  double out[2 * G], one[DRAWS], mean[G], w[G], sw = 0, sz = 0, sm = 0, szz = 0, szm = 0;
+  double out[2 * G], one[DRAWS], mean[G], w[G], hits[G], sw = 0, sz = 0, sm = 0, szz = 0,
+                                                         szm = 0;
   for (size_t d = 0; d < DRAWS; d++)
     for (size_t i = 0; i < G; i++)
       set(i, d,
@@ -58,20 +60,9 @@ static void against_min_max(const double *z) {
   CHECK(gpc_rising_limits(G, DRAWS, z, p, 0.1, 0.9, &cmemory, out) == 1);
   for (size_t i = 0; i < G; i++) {
     for (size_t d = 0; d < DRAWS; d++) {
-      double best = -INFINITY;
-      for (size_t a = 0; a <= i; a++) {
-        double least = INFINITY;
-        for (size_t b = i; b < G; b++) {
-          double h = 0.0, v = 0.0;
-          for (size_t j = a; j <= b; j++) {
-            h += w[j] * (f[j + G * d] + fall * z[j]);
-            v += w[j];
-          }
-          least = fmin(least, h / v);
-        }
-        best = fmax(best, least);
-      }
-      one[d] = best - fall * z[i];
+      for (size_t j = 0; j < G; j++)
+        hits[j] = w[j] * (f[j + G * d] + fall * z[j]);
+      one[d] = min_max(G, hits, w, i) - fall * z[i];
     }
     CHECK_NEAR(out[i], gpc_quantile(DRAWS, one, 0.1), 1e-9);
     CHECK_NEAR(out[i + G], gpc_quantile(DRAWS, one, 0.9), 1e-9);

@@ -136,7 +136,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
     least_wide = if (spec$class_effects == "auto" && !isTRUE(spec$wide_site$kept)) wide_worthless else c(-Inf, -Inf),
     wide_site = spec$wide_site,
-    freeze = freeze, site = spec$site, effect_site = spec$effect_site, offset_site = spec$offset_site, begin_slope = spec$begin_slope, slope_factor = spec$slope_factor,
+    freeze = freeze, loosen = length(data$classes) > most_kept_classes, site = spec$site, effect_site = spec$effect_site, offset_site = spec$offset_site, begin_slope = spec$begin_slope, slope_factor = spec$slope_factor,
     integrate = isTRUE(spec$integrate) && spec$covariance == "full" && !spec$move
   )
 }

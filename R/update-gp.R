@@ -63,9 +63,13 @@ forget_effects <- function(effects, forget) {
   effects[c("psi", "effect", "b", "v", "h", "rest")]
 }
 
-forget_offsets <- function(offsets, forget) {
+forget_offsets <- function(offsets, forget, psi) {
   if (is.null(offsets)) return(NULL)
-  for (part in c("g", "h")) offsets[[part]] <- (1 - forget) * offsets[[part]]
+  if (is.null(offsets$cross)) { # of a version that neglected changes of the map
+    offsets$cross <- 0 * offsets$g
+    offsets$psi <- psi
+  }
+  for (part in c("g", "h", "cross")) offsets[[part]] <- (1 - forget) * offsets[[part]]
   offsets
 }
 
@@ -95,7 +99,7 @@ update_spec <- function(object, data, forget) {
     anchor = anchor, begin_slope = anchor[1], slope_factor = slope_moves / max(anchor[2], 1e-3),
     site = if (forget < 1) forget_site(stream, forget),
     effect_site = if (forget < 1) forget_effects(stream$effects, forget),
-    offset_site = if (forget < 1) forget_offsets(stream$offsets, forget),
+    offset_site = if (forget < 1) forget_offsets(stream$offsets, forget, stream$psi),
     wide_site = if (forget < 1) unpack_wide_site(forget_wide(stream$wide, forget), length(object$classes)),
     wide_packed = if (forget < 1) forget_wide(stream$wide, forget)))
 }
@@ -288,8 +292,9 @@ stream_wrong <- function(stream, classes) {
     return("has a slope that is none")
   }
   if (!is.null(stream$offsets)) {
-    wrong <- check_parts(stream$offsets, list(at = field("number", classes), g = field("number", classes), h = field("number", classes, low = 0)))
-    if (length(wrong)) return(paste("has offsets that:", wrong))
+    wrong <- check_parts(stream$offsets, list(at = field("number", classes), g = field("number", classes), h = field("number", classes, low = 0),
+      cross = field("number", classes, optional = TRUE), psi = field("number", size, optional = TRUE)))
+    if (length(wrong) || is.null(stream$offsets$cross) != is.null(stream$offsets$psi)) return(paste("has offsets that:", wrong))
   }
   if (!is.null(stream$wide)) {
     wrong <- wide_site_wrong(stream$wide, classes)

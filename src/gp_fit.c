@@ -25,38 +25,6 @@ static int joins_effects(const gpc_fitting *f) {
   return some && !s->many && (!f->now.flat || s->effect_site);
 }
 
-/* Those of many classes: offsets, and where it is asked for a matrix. */
-static void add_many(gpc_fitting *f, gpc_optimiser *o) {
-  const gpc_fit_settings *s = f->settings;
-  const gpc_offsets_settings offsets = {.site = s->offsets_site,
-                                        .variance = s->effect_variance[GPC_OFFSET],
-                                        .least_score = s->least_score,
-                                        .tol = fmax(1e-2, s->tol),
-                                        .max_passes = s->max_passes,
-                                        .poll = f->poll,
-                                        .poll_data = f->poll_data};
-  gpc_offsets_fit(o->visitor, &o->here, &offsets, &f->result->offsets);
-  if (!s->effects[GPC_SOFTMAX])
-    return;
-  const gpc_wide_settings wide = {.steep = s->wide_site      ? s->wide_site->steep
-                                           : isnan(f->guess) ? f->at.slope
-                                                             : f->guess,
-                                  .power = s->effects[GPC_POWER],
-                                  .variance = {s->effect_variance[GPC_OFFSET],
-                                               s->effect_variance[GPC_POWER],
-                                               s->effect_variance[GPC_SOFTMAX]},
-                                  .least_score = s->least_wide[0],
-                                  .least_worth = s->least_wide[1],
-                                  .site = s->wide_site,
-                                  .offsets_site = s->offsets_site,
-                                  .freeze = s->freeze,
-                                  .tol = fmax(5e-2, s->tol),
-                                  .max_passes = s->max_passes,
-                                  .poll = f->poll,
-                                  .poll_data = f->poll_data};
-  gpc_wide_fit(o->visitor, &o->here, &f->result->offsets, &wide, &f->result->wide);
-}
-
 /* Effects of the classes on top of the process. */
 static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
@@ -65,8 +33,7 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
     return GPC_OK;
   f->result->tried = 1;
   if (s->many) {
-    add_many(f, o);
-    return GPC_OK;
+    return gpc_many_fit(f, o);
   }
   gpc_start_limits(f, &f->at, &limits);
   const double tol = fmax(1e-2, s->tol);
@@ -100,34 +67,13 @@ static gpc_status add_effects(gpc_fitting *f, gpc_optimiser *o) {
   return status;
 }
 
-/* All rows, old and new, as result->site. */
-static gpc_status freeze(gpc_fitting *f, gpc_optimiser *o) {
-  const gpc_site *old = f->settings->site;
-  gpc_site *site = &f->result->site;
-  double *z = gpc_get_doubles(f->memory, GPC_SITE_MOST);
-  site->p = gpc_site_knots(old, &f->now.range, z);
-  const size_t p = site->p;
-  double *psi = gpc_get_doubles(f->memory, p), *b = gpc_get_doubles(f->memory, p);
-  double *v = gpc_get_doubles(f->memory, p), *w = gpc_get_doubles(f->memory, p * p);
-  site->weight = gpc_gp_total(&f->now.data) + (old ? old->weight : 0.0);
-  site->bulk_low = f->now.range.bulk_low;
-  site->bulk_high = f->now.range.bulk_high;
-  site->loss = o->here.stats.loss;
-  site->z = z;
-  site->psi = psi;
-  site->b = b;
-  site->spread = v;
-  site->curvature = w;
-  return gpc_site_freeze(o->visitor, &o->here, p, z, psi, b, v, w);
-}
-
 /* What is reported, and the posterior of the process for later rows and on average over its
  * hyperparameters. */
 static gpc_status finish(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_fit_settings *s = f->settings;
   gpc_fitting_describe(f, o);
   if (s->freeze) {
-    const gpc_status frozen = freeze(f, o);
+    const gpc_status frozen = gpc_fitting_freeze(f, o);
     if (frozen != GPC_OK)
       return frozen;
   }

@@ -49,7 +49,8 @@ typedef struct {
   const gpc_site *site;                 /* the same for the process alone ... */
   double begin_slope;  /* ... and the slope that they had, from which ... */
   double slope_factor; /* ... no more than this factor leads away */
-  int freeze;          /* is the data term to be frozen, for later rows? */
+  int freeze;          /* is the data term to be frozen, for later rows ... */
+  int loosen;          /* ... about a process that is not stiff (gp_freeze.c)? */
   int integrate; /* the mixture over the hyperparameters that are estimated as well? */
 } gpc_fit_settings;
 

@@ -87,6 +87,16 @@ gpc_status gpc_floors_fit(gpc_fitting *f, gpc_laid_line **line, gpc_optimiser *o
  * result->averaged. */
 void gpc_fitting_average(gpc_fitting *f, gpc_optimiser *o);
 
+/* For later rows: gp_freeze.c -------------------------------------------------------- */
+
+/* All rows, old and new, as result->site. */
+gpc_status gpc_fitting_freeze(gpc_fitting *f, gpc_optimiser *o);
+
+/* Effects of many classes: gp_many.c -------------------------------------------------- */
+
+/* Offsets, and where it is asked for a matrix: result->offsets and result->wide. */
+gpc_status gpc_many_fit(gpc_fitting *f, gpc_optimiser *o);
+
 /* What to report: gp_describe.c ------------------------------------------------------ */
 
 /* Fills f->result but for the effects of the classes. */

@@ -176,13 +176,43 @@ size_t gpc_offsets_room(size_t n, size_t k, double least_score) {
   return keeps(n, k, least_score) ? gpc_offsets_pass_room(n, k) : 0;
 }
 
+/* Steps until the bound no longer rises. */
+static void climb(offsets *o, const gpc_offsets_settings *settings,
+                  gpc_offsets_result *result) {
+  result->elbo = -INFINITY;
+  /* at least one step: before it there is no bound */
+  while ((result->passes < settings->max_passes || result->elbo == -INFINITY) &&
+         !result->converged) {
+    gpc_call_poll(settings->poll, settings->poll_data);
+    const double tau = isnan(settings->variance) ? best_tau(o) : sqrt(settings->variance);
+    memcpy(o->old_b, o->pass.b, o->pass.k * sizeof(double));
+    memcpy(o->old_var, o->pass.var, o->pass.k * sizeof(double));
+    solve_means(o, tau);
+    for (size_t j = 0; j < o->pass.k; j++)
+      o->pass.var[j] = 1.0 / (o->pass.h[j] + 1.0 / (tau * tau));
+    const double before = result->elbo;
+    double value = value_at(o, tau, result);
+    if (value < (before > -INFINITY ? before - settings->tol : result->none))
+      value = step_back(o, tau, before, value, result);
+    result->converged = fabs(value - before) < settings->tol;
+    if (value == -INFINITY ||
+        value < before - settings->tol) { /* no step leads up: the last point stands */
+      memcpy(o->pass.b, o->old_b, o->pass.k * sizeof(double));
+      memcpy(o->pass.var, o->old_var, o->pass.k * sizeof(double));
+      gpc_offsets_visit(&o->pass, 1);
+      result->converged = 1;
+      break;
+    }
+    result->tau = tau;
+    result->elbo = value;
+  }
+}
+
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result) {
   offsets o = {.pass = gpc_offsets_pass_get(visitor, from, settings->site)};
   memset(result, 0, sizeof *result);
   result->at = o.pass.b;
-  result->g = o.pass.g;
-  result->h = o.pass.h;
   if (keeps(o.pass.n, o.pass.k, settings->least_score))
     begin(visitor->memory, &o);
   gpc_offsets_visit(&o.pass, 0);
@@ -190,47 +220,33 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->none = result->elbo = o.pass.fit;
   result->score = score_test(&o);
   hand_over(&o, result);
-  if (result->score < settings->least_score)
-    return;
-  if (!o.pass.kept) {
-    begin(visitor->memory, &o);
-    gpc_offsets_visit(&o.pass, 0);
-    result->passes++;
-    hand_over(&o, result);
-  }
-  result->mean = o.pass.b;
-  result->var = o.pass.var;
-  result->elbo = -INFINITY;
-  /* at least one step: before it there is no bound */
-  while ((result->passes < settings->max_passes || result->elbo == -INFINITY) &&
-         !result->converged) {
-    gpc_call_poll(settings->poll, settings->poll_data);
-    const double tau =
-        isnan(settings->variance) ? best_tau(&o) : sqrt(settings->variance);
-    memcpy(o.old_b, o.pass.b, o.pass.k * sizeof(double));
-    memcpy(o.old_var, o.pass.var, o.pass.k * sizeof(double));
-    solve_means(&o, tau);
-    for (size_t j = 0; j < o.pass.k; j++)
-      o.pass.var[j] = 1.0 / (o.pass.h[j] + 1.0 / (tau * tau));
-    const double before = result->elbo;
-    double value = value_at(&o, tau, result);
-    if (value < (before > -INFINITY ? before - settings->tol : result->none))
-      value = step_back(&o, tau, before, value, result);
-    result->converged = fabs(value - before) < settings->tol;
-    if (value == -INFINITY ||
-        value < before - settings->tol) { /* no step leads up: the last point stands */
-      memcpy(o.pass.b, o.old_b, o.pass.k * sizeof(double));
-      memcpy(o.pass.var, o.old_var, o.pass.k * sizeof(double));
-      gpc_offsets_visit(&o.pass, 1);
-      result->converged = 1;
-      break;
+  if (result->score >= settings->least_score) {
+    if (!o.pass.kept) {
+      begin(visitor->memory, &o);
+      gpc_offsets_visit(&o.pass, 0);
+      result->passes++;
+      hand_over(&o, result);
     }
-    result->tau = tau;
-    result->elbo = value;
+    result->mean = o.pass.b;
+    result->var = o.pass.var;
+    climb(&o, settings, result);
+    /* as with few classes: what was promised may not be kept */
+    result->kept = isfinite(result->elbo) && (settings->least_score == -INFINITY ||
+                                              result->elbo - result->none > LEAST_WORTH);
   }
-  /* as with few classes: what was promised may not be kept */
-  result->kept = isfinite(result->elbo) && (settings->least_score == -INFINITY ||
-                                            result->elbo - result->none > LEAST_WORTH);
+}
+
+void gpc_offsets_freeze(gpc_visitor *visitor, const gpc_visit *from,
+                        const gpc_offsets_site *site, gpc_offsets_result *result) {
+  gpc_offsets_pass pass = gpc_offsets_pass_get(visitor, from, site);
+  pass.cross = gpc_get_doubles(visitor->memory, pass.k);
+  memcpy(pass.b, result->at, pass.k * sizeof(double));
+  if (result->kept)
+    memcpy(pass.var, result->var, pass.k * sizeof(double));
+  gpc_offsets_visit(&pass, result->kept);
+  result->g = pass.g;
+  result->h = pass.h;
+  result->cross = pass.cross;
 }
 
 #define APPLY_ROWS 64 /* rows of a block: a thousand classes of them fit the cache */

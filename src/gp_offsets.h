@@ -12,11 +12,12 @@
 
 #include "gp_visit.h"
 
-/* Rows seen before, as a quadratic of the offsets with a diagonal curvature about b:
- * g'd - 1/2 sum_k h_k d_k^2, d = b_now - b, eq. (O5). The process has changed since; that
- * is neglected. */
+/* Rows seen before, as a function of every offset with gradient g and curvature h at b,
+ * g d - h (exp(d) - 1 - d) for d = b_now - b, eq. (O5). By a map that has risen since by the
+ * share e, g loses e * cross, eq. (O5a). */
 typedef struct {
-  const double *b, *g, *h; /* [k] */
+  const double *b, *g, *h, *cross; /* [k] */
+  const double *psi;               /* the map then, at the knots of the process's site */
 } gpc_offsets_site;
 
 typedef struct {
@@ -32,10 +33,11 @@ typedef struct {
 
 typedef struct {
   int kept;
-  double *mean, *var; /* [k] */
-  double *g, *h;      /* [k] gradient and curvature of all rows at `at`: the next site */
-  double *at;         /* [k] the last b, kept or not */
-  double *phi, *pi;   /* of all rows, as gpc_offsets_pass has them, or NULL */
+  double *mean, *var;    /* [k] */
+  double *at;            /* [k] the last b, kept or not */
+  double *g, *h, *cross; /* [k] of all rows there ... */
+  double *psi;           /* ... and the map: the next site, once they are frozen */
+  double *phi, *pi;      /* of all rows, as gpc_offsets_pass has them, or NULL */
   double tau;
   double elbo, none; /* of the process at its mean, with and without offsets */
   double score;      /* sum_k (g_k^2 - h_k) / sqrt(2 sum_k h_k^2) at b = 0: 0 if they are
@@ -48,6 +50,14 @@ size_t gpc_offsets_room(size_t n, size_t k, double least_score);
 
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result);
+
+/* What such rows say of offset j at b, its gradient and curvature there. */
+double gpc_offsets_site_value(const gpc_offsets_site *site, size_t j, double b, double *g,
+                              double *h);
+
+/* After a fit: g, h and cross of all rows, `site` among them, at result->at. */
+void gpc_offsets_freeze(gpc_visitor *visitor, const gpc_visit *from,
+                        const gpc_offsets_site *site, gpc_offsets_result *result);
 
 /* to [n x k]: every row of p [n x k] multiplied by exp(offset_k) and divided by its sum. */
 void gpc_offsets_apply(size_t n, size_t k, const double *offset, const double *p,

@@ -120,15 +120,38 @@ GPC_FUSED static void squares(const gpc_offsets_pass *o, size_t first, size_t ro
   }
 }
 
+#define EXPONENTIAL 2.0 /* up to such changes; a parabola beyond */
+
+/* exp(d) - 1 - d, its slope and its curvature: what softmaxes lose by an offset d, over the
+ * sum of their probabilities if these are small. */
+static double lost(double d, double *slope, double *curvature) {
+  const double near = fmin(fmax(d, -EXPONENTIAL), EXPONENTIAL), far = d - near;
+  const double first = expm1(near);
+  *curvature = first + 1.0;
+  *slope = first + *curvature * far;
+  return first - near + far * (first + 0.5 * *curvature * far);
+}
+
+double gpc_offsets_site_value(const gpc_offsets_site *site, size_t j, double b, double *g,
+                              double *h) {
+  const double d = b - site->b[j];
+  double slope, curvature;
+  const double loss = lost(d, &slope, &curvature);
+  *g = site->g[j] - site->h[j] * slope;
+  *h = site->h[j] * curvature;
+  return site->g[j] * d - site->h[j] * loss;
+}
+
 /* What rows seen before add to a pass, eq. (O5): their curvature is diagonal. */
 static void add_site(gpc_offsets_pass *o) {
-  const gpc_offsets_site *site = o->site;
   for (size_t j = 0; j < o->k; j++) {
-    const double d = o->b[j] - site->b[j], h = site->h[j];
-    o->fit += site->g[j] * d - 0.5 * h * (d * d + o->var[j]);
-    o->g[j] += site->g[j] - h * d;
+    double g, h;
+    o->fit += gpc_offsets_site_value(o->site, j, o->b[j], &g, &h) - 0.5 * h * o->var[j];
+    o->g[j] += g;
     o->h[j] += h;
     o->mass[j] += h;
+    if (o->cross)
+      o->cross[j] += o->site->cross[j];
   }
 }
 
@@ -146,6 +169,23 @@ GPC_FUSED static void add_sums(gpc_offsets_pass *o, size_t first, size_t rows,
     o->g[j] -= mass;
     o->mass[j] += mass;
     o->h[j] += spread;
+  }
+}
+
+GPC_FUSED static void add_cross(gpc_offsets_pass *o, size_t first, size_t rows,
+                                const double *w) {
+  const double *phi = o->phi + place_of(o, first), *pi = o->pi + place_of(o, first);
+  double mean[ROWS] = {0};
+  for (size_t j = 0; j < o->k; j++)
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++)
+      mean[i] += pi[i + ROWS * j] * phi[i + ROWS * j];
+  for (size_t j = 0; j < o->k; j++) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < rows; i++)
+      sum += w[i] * pi[i + ROWS * j] * (phi[i + ROWS * j] - mean[i]);
+    o->cross[j] += sum;
   }
 }
 
@@ -179,13 +219,15 @@ void gpc_offsets_visit(gpc_offsets_pass *o, int tilted) {
   memset(o->g, 0, o->k * sizeof(double));
   memset(o->h, 0, o->k * sizeof(double));
   memset(o->mass, 0, o->k * sizeof(double));
+  if (o->cross)
+    memset(o->cross, 0, o->k * sizeof(double));
   o->fit = 0.0;
   for (size_t first = 0; first < o->n; first += ROWS) {
     const size_t rows = o->n - first < ROWS ? o->n - first : ROWS;
     double all[ROWS], bound[ROWS], w[ROWS];
     if (!o->kept)
       read_rows(o, first, rows);
-    if (!tilted)
+    if (!tilted || !o->kept)
       tilt_rows(o, first, rows, all, 0, bound);
     for (int step = 0; step < TILTS && tilted; step++) {
       squares(o, first, rows, all);
@@ -199,6 +241,8 @@ void gpc_offsets_visit(gpc_offsets_pass *o, int tilted) {
       o->g[label] += w[i];
     }
     add_sums(o, first, rows, w);
+    if (o->cross)
+      add_cross(o, first, rows, w);
   }
   if (o->site)
     add_site(o);

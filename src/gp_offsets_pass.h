@@ -18,7 +18,9 @@ typedef struct {
   double *pi;           /* the same, of the last pass */
   double *b, *var;      /* [k] offsets and their variances */
   double *g, *h, *mass; /* [k] gradient; sum w pi (1 - pi); sum w pi */
-  double fit;           /* sum_n w_n (f_y - bound) */
+  double *
+      cross; /* [k] sum_n w_n pi_nk (phi_nk - pi_n'phi_n), the loss of g by a relative rise of phi; NULL: not asked for */
+  double fit; /* sum_n w_n (f_y - bound) */
 } gpc_offsets_pass;
 
 /* Room for a pass that keeps nothing of its rows, at b = 0 and without variances. */
@@ -34,7 +36,7 @@ static inline size_t gpc_offsets_pass_room(size_t n, size_t k) {
 void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o);
 
 /* One pass: pi, fit, g, h and mass at b and var. tilted: with the variances, from the pi
- * of the last pass, which must have been kept. */
+ * of the last pass if it was kept. */
 void gpc_offsets_visit(gpc_offsets_pass *o, int tilted);
 
 /* out [k] := H v = diag(mass) v - sum_n w_n pi_n (pi_n'v), with the pi that were kept. */

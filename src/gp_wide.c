@@ -167,10 +167,12 @@ static double at_zero(size_t n, const double *at, const double *g, const double 
 static double site_shift(size_t k, const gpc_wide_settings *settings) {
   const gpc_wide_site *site = settings->site;
   const gpc_offsets_site *offsets = settings->offsets_site;
+  double shift = 0.0, g, h;
   if (!site || !offsets)
     return 0.0;
-  return at_zero(k, offsets->b, offsets->g, offsets->h) -
-         at_zero(gpc_wide_size(k), site->at, site->g, site->h);
+  for (size_t j = 0; j < k; j++)
+    shift += gpc_offsets_site_value(offsets, j, 0.0, &g, &h);
+  return shift - at_zero(gpc_wide_size(k), site->at, site->g, site->h);
 }
 
 #define WORTH_POWERS 2.0 /* nats: with a matrix worth less, powers are not tried */
@@ -223,7 +225,8 @@ void gpc_wide_fit(gpc_visitor *visitor, const gpc_visit *from,
   const double without = (offsets->kept ? offsets->elbo : offsets->none) - shift;
   result->elbo = -INFINITY; /* the first step has variances, the start has none */
   climb(&o, result);
-  if (settings->power && !o.pass.has[GPC_WIDE_POWER] &&
+  /* rows seen before that were frozen without powers say nothing of them */
+  if (settings->power && !settings->site &&
       result->passes + 1 < settings->max_passes && result->elbo - without > WORTH_POWERS)
     try_powers(&o, visitor->memory, result);
   memcpy(result->tau, o.tau, sizeof result->tau);

@@ -79,8 +79,10 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   memcpy(s.least_wide, r_doubles(r_element(list, "least_wide"), "least_wide", 2),
          sizeof s.least_wide);
   s.freeze = flag(list, "freeze");
+  s.loosen = flag(list, "loosen");
   s.site = r_site(r_element_or_null(list, "site"));
-  s.offsets_site = r_offsets_site(r_element_or_null(list, "offset_site"), k);
+  s.offsets_site =
+      r_offsets_site(r_element_or_null(list, "offset_site"), k, s.site ? s.site->p : 0);
   s.wide_site = r_wide_site(r_element_or_null(list, "wide_site"), k);
   if (s.site) {
     s.begin_slope = number(list, "begin_slope");
@@ -258,11 +260,12 @@ static SEXP pack_wide(const gpc_wide_result *r, size_t k, int frozen) {
 
 /* Offsets of many classes likewise. */
 static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wide,
-                         size_t k, int frozen) {
+                         size_t k, const gpc_site *site) {
   static const char *names[] = {"kept", "elbo", "none",  "passes", "converged", "mean",
                                 "var",  "tau",  "score", "site",   "wide",      ""};
   SEXP out = PROTECT(r_named_list(names));
-  put(out, names, "site", r_pack_offsets_site(r, k));
+  if (site)
+    put(out, names, "site", r_pack_offsets_site(r, k, site->p));
   put(out, names, "kept", Rf_ScalarLogical(r->kept));
   put(out, names, "elbo", Rf_ScalarReal(r->elbo));
   put(out, names, "none", Rf_ScalarReal(r->none));
@@ -275,7 +278,7 @@ static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wid
     put(out, names, "tau", Rf_ScalarReal(r->tau));
   }
   if (wide->tried)
-    put(out, names, "wide", pack_wide(wide, k, frozen));
+    put(out, names, "wide", pack_wide(wide, k, site != NULL));
   UNPROTECT(1);
   return out;
 }
@@ -343,7 +346,7 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
     put(out, names, "effect_site", r_pack_joint_site(&r->effects.site));
   if (r->tried)
     put(out, names, "effects",
-        s->many ? pack_offsets(&r->offsets, &r->wide, k, s->freeze)
+        s->many ? pack_offsets(&r->offsets, &r->wide, k, s->freeze ? &r->site : NULL)
                 : pack_effects(&r->effects, how));
   UNPROTECT(1);
   return out;

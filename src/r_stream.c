@@ -63,14 +63,17 @@ const gpc_joint_site *r_joint_site(SEXP list, size_t p, size_t k) {
   return site;
 }
 
-const gpc_offsets_site *r_offsets_site(SEXP list, size_t k) {
+const gpc_offsets_site *r_offsets_site(SEXP list, size_t k, size_t p) {
   if (Rf_isNull(list))
     return NULL;
   const R_xlen_t n = (R_xlen_t)k;
   gpc_offsets_site *site = (gpc_offsets_site *)R_alloc(1, sizeof *site);
-  *site = (gpc_offsets_site){.b = r_doubles(r_element(list, "at"), "at", n),
-                             .g = r_doubles(r_element(list, "g"), "g", n),
-                             .h = r_doubles(r_element(list, "h"), "h", n)};
+  *site =
+      (gpc_offsets_site){.b = r_doubles(r_element(list, "at"), "at", n),
+                         .g = r_doubles(r_element(list, "g"), "g", n),
+                         .h = r_doubles(r_element(list, "h"), "h", n),
+                         .cross = r_doubles(r_element(list, "cross"), "cross", n),
+                         .psi = r_doubles(r_element(list, "psi"), "psi", (R_xlen_t)p)};
   return site;
 }
 
@@ -115,12 +118,14 @@ SEXP r_pack_joint_site(const gpc_joint_site *site) {
   return out;
 }
 
-SEXP r_pack_offsets_site(const gpc_offsets_result *offsets, size_t k) {
-  static const char *names[] = {"at", "g", "h", ""};
+SEXP r_pack_offsets_site(const gpc_offsets_result *offsets, size_t k, size_t p) {
+  static const char *names[] = {"at", "g", "h", "cross", "psi", ""};
   SEXP out = PROTECT(r_named_list(names));
   put_vector(out, 0, k, offsets->at);
   put_vector(out, 1, k, offsets->g);
   put_vector(out, 2, k, offsets->h);
+  put_vector(out, 3, k, offsets->cross);
+  put_vector(out, 4, p, offsets->psi);
   UNPROTECT(1);
   return out;
 }

@@ -20,8 +20,8 @@ SEXP r_pack_joint_site(const gpc_joint_site *site);
 /* The same of effects of many classes: list(steep, power, at, g, h). */
 const gpc_wide_site *r_wide_site(SEXP list, size_t k);
 
-/* The same of offsets of many classes: list(at, g, h). */
-const gpc_offsets_site *r_offsets_site(SEXP list, size_t k);
-SEXP r_pack_offsets_site(const gpc_offsets_result *offsets, size_t k);
+/* The same of offsets of many classes, beside a process with p knots: list(at, g, h, cross, psi). */
+const gpc_offsets_site *r_offsets_site(SEXP list, size_t k, size_t p);
+SEXP r_pack_offsets_site(const gpc_offsets_result *offsets, size_t k, size_t p);
 
 #endif

@@ -269,7 +269,8 @@ static void test_fit(const gpc_memory *memory) {
                         .many = 1,
                         .least_score = -INFINITY,
                         .least_wide = {-INFINITY, -INFINITY},
-                        .freeze = 1};
+                        .freeze = 1,
+                        .loosen = 1};
   gpc_progress progress;
   gpc_fit_result r, again;
   CHECK(gpc_gp_fit(&data, &s, memory, NULL, NULL, &progress, &r) == GPC_OK);
@@ -282,14 +283,22 @@ static void test_fit(const gpc_memory *memory) {
                               .at = r.wide.mean,
                               .g = r.wide.g,
                               .h = r.wide.h};
-  const gpc_offsets_site offsets = {
-      .b = r.offsets.at, .g = r.offsets.g, .h = r.offsets.h};
+  const gpc_offsets_site offsets = {.b = r.offsets.at,
+                                    .g = r.offsets.g,
+                                    .h = r.offsets.h,
+                                    .cross = r.offsets.cross,
+                                    .psi = r.offsets.psi};
+  const gpc_site process = r.site;
+  s.site = &process;
+  s.begin_slope = r.at.slope;
+  s.slope_factor = 2.0;
   s.wide_site = &site;
   s.offsets_site = &offsets;
   CHECK(gpc_gp_fit(&data, &s, memory, NULL, NULL, &progress, &again) == GPC_OK);
   CHECK(again.wide.kept && again.wide.elbo > r.wide.elbo);
   s.wide_site = NULL; /* a score that is not reached: frozen without a matrix */
   s.offsets_site = NULL;
+  s.site = NULL;
   s.least_wide[0] = 1e9;
   CHECK(gpc_gp_fit(&data, &s, memory, NULL, NULL, &progress, &again) == GPC_OK);
   CHECK(!again.wide.kept && again.wide.mean[2 * k] == 0.0 && again.wide.passes == 1);

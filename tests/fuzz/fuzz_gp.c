@@ -185,6 +185,7 @@ static gpc_fit_settings take_settings(bytes *b, size_t k, gpc_mean mean, double 
     for (int block = 1; block < GPC_BLOCKS; block++)
       s.effects[block] = 0;
   s.freeze = take(b) % 2;
+  s.loosen = take(b) % 2;
   s.integrate = s.cov == GPC_COV_FULL && !s.move && take(b) % 2;
   return s;
 }

@@ -108,6 +108,9 @@ test_that("offsets of many classes are estimated anew with every batch", {
   s <- oracle_softmax(f)
   expect_equal(fit$stream$offsets$g, as.vector(tabulate(d$labels[1:300], 30) - colSums(s)), tolerance = 0.1)
   expect_equal(fit$stream$offsets$h, colSums(s * (1 - s)), tolerance = 0.05)
+  expect_equal(fit$stream$offsets$cross, colSums(s * (f - rowSums(s * f))) - colSums(s * rep(fit$offsets$mean, each = 300)) +
+    colSums(s * as.vector(s %*% fit$offsets$mean)), tolerance = 0.05) # of the map alone, without the offsets
+  expect_equal(fit$stream$offsets$psi, latent(fit, fit$stream$knots)$mean, tolerance = 1e-6)
   new <- fit
   for (b in 1:4) new <- suppressWarnings(update(new, d$scores[300 * b + 1:300, ], d$labels[300 * b + 1:300]))
   whole <- frozen_gp(d$scores[1:1500, ], d$labels[1:1500], class_effects = "offset", integrate = FALSE)
@@ -129,6 +132,56 @@ test_that("offsets of many classes are estimated anew with every batch", {
     broken$stream$offsets[part] <- list(value)
     expect_error(update(broken, d$scores, d$labels), class = "gpcalib_error_object")
   }
+})
+
+test_that("what is known of offsets follows a map that rises", {
+  # batches whose scores are twice as long: the map falls to about half, and old rows would expect other numbers of each class
+  d <- with_seed(46, mixed_data(1200, 30, w = 0, b = 1))
+  fit <- frozen_gp(d$scores[1:600, ], d$labels[1:600], class_effects = "offset", integrate = FALSE)
+  new <- suppressWarnings(update(fit, 2 * d$scores[601:1200, ], d$labels[601:1200]))
+  stale <- fit
+  stale$stream$offsets$cross <- 0 * stale$stream$offsets$cross
+  stale <- suppressWarnings(update(stale, 2 * d$scores[601:1200, ], d$labels[601:1200]))
+  # counts of the old rows, expected under the new map with the offsets of the fit
+  f <- function(z) matrix(latent(new, as.vector(z - rowMeans(z)))$mean, nrow(z))
+  old <- oracle_softmax(f(d$scores[1:600, ]) + rep(fit$offsets$mean, each = 600))
+  g <- tabulate(d$labels[1:600], 30) - colSums(old)
+  rise <- function(object) fit$stream$offsets$g - object
+  e <- sum(rise(g) * fit$stream$offsets$cross) / sum(fit$stream$offsets$cross^2)
+  expect_lt(e, -0.1)
+  expect_lt(stats::cor(rise(g), fit$stream$offsets$cross), -0.9) # (O5a) says what has changed
+  # the new batch alone counts as well: all rows under the new map
+  solved <- function(object) {
+    b <- object$offsets$mean
+    s1 <- oracle_softmax(f(d$scores[1:600, ]) + rep(b, each = 600))
+    s2 <- oracle_softmax(f(2 * d$scores[601:1200, ]) + rep(b, each = 600))
+    sum((tabulate(d$labels, 30) - colSums(s1) - colSums(s2) - b / object$offsets$sd^2)^2)
+  }
+  expect_lt(solved(new), solved(stale) / 2)
+})
+
+test_that("with more than 200 classes batches are frozen about a map that is not stiff, and their order matters little", {
+  k <- 210
+  d <- with_seed(4, {
+    z <- matrix(stats::rnorm(2200 * k, sd = 2), ncol = k)
+    f <- 1.2 * z - 0.6 * log1p(exp(z)) + rep(stats::rnorm(k, sd = 0.5), each = nrow(z))
+    list(scores = z, labels = factor(max.col(f - log(-log(matrix(stats::runif(length(f)), nrow(f))))), seq_len(k)))
+  })
+  batches <- function(order) {
+    rows <- split(order, rep(1:12, each = 100))
+    fit <- suppressMessages(suppressWarnings(calib_gp(d$scores[rows[[1]], ], d$labels[rows[[1]]], integrate = FALSE)))
+    for (i in rows[-1]) fit <- suppressMessages(suppressWarnings(update(fit, d$scores[i, ], d$labels[i])))
+    fit
+  }
+  p <- lapply(list(batches(1:1200), batches(1200:1)), predict, d$scores[1201:2200, ])
+  expect_lt(mean(rowSums(abs(p[[1]] - p[[2]]))) / 2, 0.004)
+  # a line does not depend on what it is expanded about; the map that is kept is the one with the highest bound all the same
+  line <- suppressWarnings(calib_gp(d$scores[1:100, ], d$labels[1:100], class_effects = "none", integrate = FALSE))
+  held <- suppressWarnings(calib_gp(d$scores[1:100, ], d$labels[1:100], class_effects = "none", integrate = FALSE,
+    hyper = c(variance = max(1, line$hyper[["variance"]]), lengthscale = min(diff(range(line$inducing)) / 8, line$hyper[["lengthscale"]]))))
+  expect_lt(line$hyper[["variance"]], 1)
+  expect_lt(max(abs(line$stream$psi - held$stream$psi)), 0.05 * max(abs(held$stream$psi)))
+  expect_equal(sum(line$stream$v), sum(held$stream$v), tolerance = 0.02)
 })
 
 test_that("fits that keep the order go on keeping it", {

@@ -30,8 +30,8 @@ sum_totals <- c("n", "weight", "square", "right", "wrong", "over", "under", "log
 #'   a row per class and bin), and `totals`.
 #' @seealso [calib_counts()], [calib_sql()].
 #' @examples
-#' one <- calib_sums(rain_nyc$prob[1:1000], rain_nyc$rain[1:1000])
-#' two <- calib_sums(rain_nyc$prob[1001:2000], rain_nyc$rain[1001:2000])
+#' one <- calib_sums(rain_nyc$prob[1:1000], rain_nyc$rain[1:1000], eps = 1e-6)
+#' two <- calib_sums(rain_nyc$prob[1001:2000], rain_nyc$rain[1001:2000], eps = 1e-6)
 #' both <- one + two
 #' both
 #' calib_metrics(both)

@@ -24,7 +24,7 @@
 #' fit
 #' head(predict(fit, rain), 3)
 #' head(augment(fit, rain), 3)
-#' calib_metrics(rain, truth = rain, by = airport)
+#' calib_metrics(rain, truth = rain, by = airport, eps = 1e-6)
 #' @export
 calib_fit <- function(data, truth, estimate = starts_with(".pred_"), method = "gp", weights = NULL, ...) {
   if (missing(data)) stop_input("data", "is missing", "Give a data frame.")

@@ -78,12 +78,13 @@
 #' @seealso [net_benefit()] for decision curves, [reliability_table()] for the curve, [calib_metrics()] for measures of any number of classes, and for why its intervals differ a little.
 #' @examples
 #' set.seed(1)
-#' valid <- calib_validate(rain_nyc$prob, rain_nyc$rain)
+#' risk <- pmin(pmax(rain_nyc$prob, 0.001), 0.999) # without exact 0 and 1
+#' valid <- calib_validate(risk, rain_nyc$rain)
 #' valid
 #' ggplot2::autoplot(valid)
 #'
 #' # One for each airport; hours of a day depend on each other
-#' calib_validate(rain_nyc$prob, rain_nyc$rain, by = rain_nyc$origin,
+#' calib_validate(risk, rain_nyc$rain, by = rain_nyc$origin,
 #'   groups = as.Date(rain_nyc$time))
 #' @order 1
 #' @export

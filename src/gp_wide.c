@@ -226,8 +226,8 @@ void gpc_wide_fit(gpc_visitor *visitor, const gpc_visit *from,
   result->elbo = -INFINITY; /* the first step has variances, the start has none */
   climb(&o, result);
   /* rows seen before that were frozen without powers say nothing of them */
-  if (settings->power && !settings->site &&
-      result->passes + 1 < settings->max_passes && result->elbo - without > WORTH_POWERS)
+  if (settings->power && !settings->site && result->passes + 1 < settings->max_passes &&
+      result->elbo - without > WORTH_POWERS)
     try_powers(&o, visitor->memory, result);
   memcpy(result->tau, o.tau, sizeof result->tau);
   result->power = o.pass.has[GPC_WIDE_POWER];

@@ -91,12 +91,13 @@ write_contents <- function(page) {
   as.character(html, options = "format")
 }
 
-# Cells with a sentence get a class, so that they are not squeezed on a phone.
-mark_long_cells <- function(page) {
+# Cells with a sentence, and those with numbers, are marked, so that they are not squeezed on a phone.
+mark_cells <- function(page) {
   at <- gregexpr("(?s)<td\\b[^>]*>.*?</td>", page, perl = TRUE)
   regmatches(page, at) <- lapply(regmatches(page, at), function(cells) {
     text <- unescape(gsub("<[^>]*>", "", cells))
-    ifelse(nchar(text) > 45 & !grepl("<math", cells, fixed = TRUE), sub("<td", "<td data-long", cells, fixed = TRUE), cells)
+    mark <- ifelse(nchar(text) > 45 & !grepl("<math", cells, fixed = TRUE), "<td data-long", ifelse(grepl("^[0-9. ()%+/-]+(to [0-9. ()]+)?$", text), "<td data-number", "<td"))
+    mapply(function(cell, mark) sub("<td", mark, cell, fixed = TRUE), cells, mark, USE.NAMES = FALSE)
   })
   page
 }
@@ -117,7 +118,7 @@ finish_pages <- function(files) {
   owner <- rep(seq_along(parts), lengths(lapply(parts, `[[`, "formula")))
   for (i in seq_along(files)) {
     page <- paste0(parts[[i]]$text, c(math[owner == i], ""), collapse = "")
-    page <- name_pictures(mark_long_cells(page))
+    page <- name_pictures(mark_cells(page))
     page <- gsub("<table", "<div class=\"table-scroll\"><table", page, fixed = TRUE)
     page <- gsub("</table>", "</table></div>", page, fixed = TRUE)
     page <- gsub("<img src=\"\" class=\"logo\"[^>]*>", "", page) # there is none

@@ -74,7 +74,7 @@
 #'   and effects that are not needed are shrunk to almost nothing. With more than
 #'   26 classes a score test comes first. Offsets are fitted if the test favours them. The matrix is fitted unless the test clearly speaks
 #'   against it, or there are fewer rows than classes. `print()` says which were chosen, by how much they change
-#'   the log evidence together, and which of them the data support: those that raise it by at least 1, given the others. The rest is included although it is not needed. With `mean = "log"`,
+#'   the log evidence together, and which of them are not clearly needed: those that raise it by less than 1, given the others. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper.
 #' * `"offset"` and `"matrix"` add these effects in any case.

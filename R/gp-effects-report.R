@@ -243,7 +243,7 @@ describe_effects <- function(object) {
   }
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
   blocks <- blocks_in(object)
-  notes <- c(paste("change in log evidence", say_worth(worth)), say_unneeded(object, worth), if (auto && worth < clear_gain) "\"auto\" drops them only below -1")
+  notes <- c(paste("change in log evidence", say_worth(worth)), say_unneeded(object, worth), if (auto && worth < clear_gain && !is.null(object$effects)) "\"auto\" drops them only below -1")
   paste0("class effects", if (auto) " chosen by \"auto\"", ": ", say_and(effect_words(blocks, k)), " (", paste(notes, collapse = "; "), "); see summary()")
 }
 

@@ -189,7 +189,7 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
-#'   variance), `slope`, and the variances `offset`, `matrix` and `softmax` (for two classes those of the asymmetry and of the shape), `power` and `skew` of the effects, at most 1e12. If only `matrix` is given and not `skew`, this variance is used for the
+#'   variance), `slope`, and the variances of the class effects: `offset`, `matrix` (with two classes that of the asymmetry), `softmax` (with two classes that of the shape), `power` and `skew`, at most 1e12. If only `matrix` is given and not `skew`, this variance is used for the
 #'   symmetric and the skew-symmetric part alike. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),

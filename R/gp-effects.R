@@ -171,26 +171,13 @@ gp_changed <- function(fit, data) {
   list(changed = count_rows(data, moved[down]))
 }
 
-#' The most likely classes of the rows of a fit under the map's mean. Probabilities of all rows would take the memory of the scores.
+#' The most likely classes of the rows of a fit under the map's mean. (Probabilities of all rows would take the memory of the scores.)
 #' @noRd
 top_classes <- function(fit, data) {
   at <- rows_at(fit, data)
   if (!is.null(fit$effects)) return(effects_result(.Call(C_effects_top, fit, at, data$threads)))
-  n <- nrow(at$z)
-  rows <- split(seq_len(n), (seq_len(n) - 1L) %/% max(top_scores %/% ncol(at$z), n %/% top_parts, 1L))
-  unlist(lapply(rows, function(i) scan_rows(gp_probs(fit, at_rows(at, i), "mean", threads = data$threads))$arg), use.names = FALSE)
-}
-
-# So many scores at a time, or so many parts of the rows.
-top_scores <- 131072L
-top_parts <- 4L
-
-#' Some of the rows that rows_at() has
-#' @noRd
-at_rows <- function(at, rows) {
-  at$z <- at$z[rows, , drop = FALSE]
-  at$shift <- at$shift[rows]
-  at
+  wide <- if (has_wide(fit)) unpack_wide(fit$offsets)
+  .Call(C_gp_top, fit, at, wide, if (is.null(wide) && !is.null(fit$offsets)) unname(fit$offsets$mean), data$threads)
 }
 
 #' The probabilities of the rows of a fit, of the map's mean

@@ -263,7 +263,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
     hyper = fit$hyper, averaged = fit$averaged, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
-    covariance = spec$covariance, center = fit$center, floor = fit$floor, least = least_probability(data), range = fit$range, event_range = range_of(event_score(counted$scores, data$input)),
+    covariance = spec$covariance, center = fit$center, floor = fit$floor, least = least_probability(data), range = fit$range, event_range = range_of_events(counted$scores, data$input),
     increasing = fit$increasing, monotone = monotone, order_mass = order$order_mass,
     order_cost = order$order_cost, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = gp_slope_sd(fit$slope_var, fit$hyper), slope_cross = fit$slope_cross,

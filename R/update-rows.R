@@ -60,7 +60,7 @@ row_counts <- function(data) if (is.null(data$counts)) rep(1, nrow(data$scores))
 
 #' How many rows these are, merged ones counted as often as they are
 #' @noRd
-count_rows <- function(data, which) as.integer(round(sum(row_counts(data)[which])))
+count_rows <- function(data, which) if (is.null(data$counts)) length(which) else as.integer(round(sum(data$counts[which])))
 
 #' Scores to be kept: logarithms of probabilities (those below 1e-38 are none in single precision), logits less the highest of the row
 #' @noRd

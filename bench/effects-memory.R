@@ -13,7 +13,7 @@ library(gpcalib)
 source("bench/helper-report.R")
 
 sizes <- strsplit(Sys.getenv("SIZES",
-  "1000x2 1000x10 2000x10 8000x10 32000x10 200000x10 1000x100 5000x100 20000x100 1000x1000"), " ")[[1]]
+  "1000x2 200000x2 1000x10 2000x10 8000x10 32000x10 200000x10 1000x100 5000x100 20000x100 20000x200 1000x1000"), " ")[[1]]
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
 
 # As in bench/effects-speed.R, with effects.

@@ -687,7 +687,7 @@ test_that("how many rows change their most likely class is counted anew while al
   expect_false(is.na(merged$changed)) # they are merged after the fit
   for (gone in list(part(merged, 501:600), part(fit, 401:500, forget = 1))) {
     expect_identical(gone$changed, NA_integer_)
-    expect_output(print(gone), "changed classes of the calibration rows are not known")
+    expect_output(print(gone), "changed classes of the calibration rows are not computed")
     expect_output(print(summary(gone)), "not known after updates")
     expect_identical(part(gone, 601:650)$changed, NA_integer_)
     file <- tempfile()

@@ -36,7 +36,7 @@
 #' in this way, the likelihood ratio is infinite, and the p-value is the smallest possible one, 1/(`replicates` + 1). This test is more powerful than those of ECE and MCE where a forecast is over- or underconfident
 #' throughout: with two classes, 500 rows and a slope of 0.8 it detected the miscalibration in 60 % of simulated cases,
 #' ECE in 24 % and MCE in 17 %. The p-value of MCE has little power, because the largest gap is usually that of the bin
-#' with the fewest rows.
+#' with the fewest rows; `print()` says so where that bin has fewer than 10.
 #'
 #' With `groups` (patients, days, blocks of time), rows of a group may depend on each other: the bootstrap draws whole
 #' groups, and the distribution under calibration comes from a wild bootstrap, which changes the sign of all residuals of a
@@ -113,8 +113,12 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
     if (is.null(by)) return(gap_errors(one, clusters))
     vapply(names(rows), function(name) gap_errors(forecast_rows(one, rows[[name]], name), cluster_rows(clusters, rows[[name]])), 0)
   }), use.names = FALSE)
+  few <- if (!is.null(conf_level)) unlist(lapply(forecasts, function(one) {
+    if (is.null(by)) return(mce_rows(one, specs$mce))
+    vapply(names(rows), function(name) mce_rows(forecast_rows(one, rows[[name]], name), specs$mce), 0)
+  }), use.names = FALSE)
   structure(table, type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
-    gap = stats::setNames(gaps, unique(measure_keys(table))), class = c("calib_metrics", "data.frame"))
+    gap = stats::setNames(gaps, unique(measure_keys(table))), mce_rows = if (!is.null(few)) stats::setNames(few, unique(measure_keys(table))), class = c("calib_metrics", "data.frame"))
 }
 
 #' Say of which forecast a warning is
@@ -191,6 +195,38 @@ gap_errors <- function(forecast, clusters) {
   sum(w * gap) / sqrt(max(sum(error^2), sum(w^2 * forecast$conf * (1 - forecast$conf)), 1e-24))
 }
 
+#' How many rows are in the bin with the largest gap; NA where that bin cannot be told from its sums
+#' @noRd
+mce_rows <- function(forecast, spec) {
+  bins <- .Call(C_bin_sums, forecast, spec)
+  all_of <- function(name) unlist(lapply(bins, `[[`, name), use.names = FALSE)
+  weight <- all_of("weight")
+  middle <- (all_of("lower") + all_of("upper")) / 2
+  stated <- if (ece_estimators[spec$estimator + 1] == "midpoint") middle else all_of("score") / weight
+  gap <- ifelse(weight > 0, abs(stated - all_of("hits") / weight), NA)
+  at <- which.max(gap)
+  if (length(at) && isTRUE(abs(gap[at] - .Call(C_sums_error, bins, spec)) < 1e-9)) as.double(all_of("n")[at]) else NA_real_
+}
+
+few_in_bin <- 10 # rows
+
+#' What print() says of an mce, and of its p-value, that few rows decide
+#' @noRd
+say_mce_rows <- function(x) {
+  n <- attr(x, "mce_rows")
+  rows <- which(x$measure == "mce")
+  n <- n[match(measure_keys(x)[rows], names(n))]
+  few <- which(n < few_in_bin & !is.na(x$p.value[rows]))
+  if (!length(few)) return(NULL)
+  if (length(rows) == 1) {
+    decide <- if (n == 1) "one row decides" else paste(n, "rows decide")
+    return(paste0("mce: ", decide, " it and its p-value, those of the bin with the largest gap; the p-values of ece and calib_slope rest on all rows"))
+  }
+  names <- unique(names(n)[few])
+  paste0("mce: fewer than ", few_in_bin, " rows, those of the bin with the largest gap, decide it and its p-value in ",
+    if (length(few) == length(rows)) "all of them" else if (length(names) > 4) paste(length(names), "of", length(rows)) else paste(names, collapse = "; "))
+}
+
 #' On which side the mean confidence lies, of all that are in a table, as words behind a line of print(): only where the interval of the gap
 #' excludes 0; without intervals, where the gap is more than 1.96 standard errors
 #' @noRd
@@ -241,6 +277,8 @@ print.calib_metrics <- function(x, digits = 4, ...) {
     }
     cat("\n")
   }
+  few <- if ("measure" %in% names(table)) say_mce_rows(x)
+  if (length(few)) cat(strwrap(few, 79, exdent = 2), sep = "\n")
   slope <- x$estimate[x$measure == "calib_slope"]
   if (length(slope)) {
     cat(if (all(is.na(slope) & !is.nan(slope))) {

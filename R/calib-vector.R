@@ -26,6 +26,10 @@
 #' [calib_gp()], whose map may be curved where the data support this. The most likely class of a row may change. There are
 #' intervals of the parameters, by [`confint()`][calibrator_inference], but not of the probabilities: [calib_gp()] has those.
 #'
+#' With two classes the log-odds get a slope and an offset, \eqn{f_2 - f_1 = s\,(z_2 - z_1) + b}{f_2 - f_1 = s (z_2 - z_1) + b}: both functions are
+#' then logistic regression, as [calib_platt()], with a penalty of the offset, and give the same probabilities. They are temperature scaling
+#' only where the penalty makes the offset almost 0, which `print()` says, as that of a [calib_study()] does.
+#'
 #' If every calibration row is classified correctly, the common slope has no finite optimum; it is then limited as in
 #' [calib_temperature()], with a warning of class `gpcalib_warning_separated`. A class without calibration rows gets a
 #' negative offset, which is finite only because of the penalty. `calib_vector()` is for up to 1000 classes and

@@ -7,15 +7,22 @@
 #'   `"scores"`: log loss, Brier score, accuracy with mean confidence, and inverse temperature by period; `"reliability"`:
 #'   observed against forecast frequencies in ten bins, by period. Bars are 95 % intervals, where the sums that a monitor keeps allow them: Wilson's
 #'   for accuracy and frequencies, that of the likelihood ratio for the inverse temperature; none for the log loss and the Brier score. Rows are taken as independent, and the sum of the weights as their number.
-#'   Periods with less than a quarter of the median number of rows have faint points; where they would make the others flat, they are cut off, with an arrow.
+#'   A dotted vertical line marks a restart. Periods with less than a quarter of the median number of rows have faint points; where they would make the others flat, they are cut off, with an arrow.
 #' @param periods For `"reliability"`: into how many groups of successive periods to divide.
 #' @param base_size Size of the text.
 #' @param ... Must be empty.
 #' @param type Another name of `what`.
 #' @return A ggplot.
 #' @examples
+#' # calibrated on the first quarter of a year, watched from then on, restarted in September
 #' rain <- rain_nyc[order(rain_nyc$time), ]
-#' m <- calib_monitor(pmax(rain$prob, 0.005), rain$rain, period = format(rain$time, "%Y-%m"))
+#' month <- format(rain$time, "%m")
+#' fit <- calib_platt(rain$prob[month <= "03"], rain$rain[month <= "03"])
+#' m <- calib_monitor(classes = levels(rain$rain))
+#' for (now in unique(month[month > "03"])) {
+#'   rows <- month == now
+#'   m <- update(m, predict(fit, rain$prob[rows]), rain$rain[rows], period = now, restart = now == "09")
+#' }
 #' autoplot(m)
 #' autoplot(m, "reliability")
 #' @export
@@ -56,6 +63,7 @@ plot_evidence <- function(monitor, base_size) {
         inherit.aes = FALSE, check_overlap = TRUE)
     }) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
+    restart_lines(path[, 1], base_size) +
     ggplot2::geom_hline(yintercept = 1 / monitor$level, linetype = "longdash", colour = "firebrick") +
     ggplot2::geom_line(ggplot2::aes(linewidth = .data$alternative == "mean"), data = table[lined, ]) +
     ggplot2::geom_point(ggplot2::aes(size = .data$alternative == "mean")) +
@@ -68,7 +76,22 @@ plot_evidence <- function(monitor, base_size) {
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
       caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean (", if (any(lined)) "thick" else "large point", "). Dashed red line: alarm, at an e-value of ",
         format(1 / monitor$level), ".", if (beyond) " Values above 1e12 are drawn at 1e12, those below 1e-12 at 1e-12.",
-        if (length(never)) " Inf: all e-values are infinite, because a label had probability 0.", base_size = base_size))
+        if (length(never)) " Inf: all e-values are infinite, because a label had probability 0.", say_restarts(path[, 1], " (evidence counts from 1 again)"), base_size = base_size))
+}
+
+#' Where one run ends and the next begins: half-way between their points
+#' @param run of each point.
+#' @noRd
+restarts_at <- function(run) which(diff(run) != 0) + 0.5
+
+restart_lines <- function(run, base_size) {
+  at <- restarts_at(run)
+  if (length(at)) ggplot2::geom_vline(xintercept = at, linetype = "dotted", colour = "grey30", linewidth = 0.05 * base_size)
+}
+
+say_restarts <- function(run, what = "") {
+  n <- length(restarts_at(run))
+  if (n) paste0(" Dotted vertical ", if (n == 1) "line" else "lines", ": restart", what, ".")
 }
 
 #' Periods below a picture: evenly spaced ones, as many as there is room for
@@ -119,6 +142,7 @@ plot_monitor_scores <- function(monitor, base_size) {
       measure = factor(shown[["slope"]], unique(shown))), colour = "grey60") +
     ggplot2::geom_linerange(ggplot2::aes(.data$at, ymin = .data$conf.low, ymax = .data$conf.high), data = limits, inherit.aes = FALSE,
       colour = "grey55", linewidth = 0.05 * base_size) +
+    restart_lines(table$run, base_size) +
     ggplot2::geom_line(ggplot2::aes(group = interaction(.data$run, .data$what, .data$piece)), data = long[!alone, ]) +
     ggplot2::geom_point(size = 0.13 * base_size, alpha = ifelse(few[long$at], 0.4, 1)) +
     (if (nrow(arrows)) {
@@ -143,7 +167,7 @@ plot_monitor_scores <- function(monitor, base_size) {
       expand = ggplot2::expansion(mult = c(0.05, if (nrow(lost)) 0.2 else 0.05))) +
     ggplot2::labs(x = "Period", y = NULL, linetype = NULL, shape = NULL,
       caption = wrap_words("Accuracy and mean confidence should agree. Bars: ", say_level(monitor_bars), " intervals. No bars for log loss and Brier score: the monitor does not store the sums they need.",
-        if (any(few)) " Faint points: less than a quarter of the usual number of rows.", if (nrow(arrows)) " Arrows: such a period lies, or its interval reaches, beyond the panel.", good, said,
+        if (any(few)) " Faint points: less than a quarter of the usual number of rows.", if (nrow(arrows)) " Arrows: such a period lies, or its interval reaches, beyond the panel.", good, said, say_restarts(table$run),
         base_size = base_size))
 }
 

@@ -81,6 +81,7 @@ draw_murphy <- function(table, constant, event, base_size) {
   pen <- base_size / 10
   names <- levels(table$forecast)
   short <- stats::setNames(legend_names(names, base_size), names)
+  width <- (if (length(names) > length(ink)) 0.5 else 0.7) * pen # many curves are thinner
   # A constant forecast far above the others would press their curves together.
   top <- max(table$score)
   cut <- top > 0 && max(constant$score) > 1.5 * top
@@ -91,7 +92,7 @@ draw_murphy <- function(table, constant, event, base_size) {
     geom_path(data = constant, colour = "grey50", linewidth = 0.3 * pen) +
     # Gaps of a broken line at a jump would look like gaps of the curve: a thin line runs below it.
     geom_path(aes(colour = .data$forecast, group = .data$forecast), data = stepped, linewidth = 0.25 * pen, show.legend = FALSE) +
-    geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = 0.7 * pen,
+    geom_path(aes(colour = .data$forecast, linetype = .data$forecast), linewidth = width,
       show.legend = length(names) > 1) +
     ggplot2::scale_colour_manual(values = stats::setNames(pick(ink, length(names), shift = FALSE), names), breaks = names, labels = short) +
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names), breaks = names, labels = short) +

@@ -107,13 +107,16 @@ legend_above <- function(names, aesthetics, base_size = 9) {
   guide <- ggplot2::guide_legend(ncol = layout$columns, byrow = TRUE)
   list(
     do.call(ggplot2::guides, stats::setNames(rep(list(guide), length(aesthetics)), aesthetics)),
+    # More than two rows are set closer, so that they leave the panels their height.
+    if (ceiling(length(names) / layout$columns) > 2) theme(legend.key.height = unit(1.15 * base_size, "pt")),
     theme(legend.position = "top", legend.justification = "centre", legend.text = element_text(size = rel(legend_text * layout$scale)))
   )
 }
 
 # In letters: a key with what stands around it, and the width that is left of a picture beside its vertical axis.
-legend_key <- 7.5
-legend_width <- function(base_size) if (base_size < 8) 64 else floor(106 * 9 / base_size)
+# Keys are as wide whatever the size of the text: 23 points in small pictures, 33 in others. A letter of a wide font takes 0.6 of its size.
+legend_key <- function(base_size) if (base_size < 8) 7.3 else 72 / base_size
+legend_width <- function(base_size) if (base_size < 8) 64 else floor(98 * 9 / base_size)
 legend_text <- 0.75 # of the theme's size
 smaller <- c(1, 0.9, 0.8) # of the usual size of a text: names are made smaller before they are shortened
 
@@ -121,7 +124,7 @@ smaller <- c(1, 0.9, 0.8) # of the usual size of a text: names are made smaller 
 #' @noRd
 legend_fits <- function(names, columns, base_size, scale = min(smaller)) {
   widest <- tapply(nchar(names), (seq_along(names) - 1) %% columns, max)
-  sum(scale * widest + legend_key) <= legend_width(base_size)
+  sum(scale * widest + legend_key(base_size)) <= legend_width(base_size)
 }
 
 #' Small pictures have a third row before names are shortened

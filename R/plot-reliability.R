@@ -210,6 +210,11 @@ is_crowded <- function(plan, base_size) base_size < 8 && plan$panels > 3 && !pla
 quarters <- c(0, 0.25, 0.5, 0.75, 1)
 panel_names <- c("Observed frequency", "Rows")
 
+#' Rows of a grid of squares in a picture half as wide again as high. Each row also takes the height of its titles: with ten panels or
+#' more, two rows of five or six leave larger squares than three.
+#' @noRd
+panel_rows <- function(panels) max(1, round(sqrt(panels / (if (panels > 9) 2 else 1.5))))
+
 #' What goes where: which classes, how many panels, whether there is a lower one
 #' @noRd
 diagram_plan <- function(tables, histogram, classes, rarest, own) {
@@ -249,7 +254,7 @@ diagram_plan <- function(tables, histogram, classes, rarest, own) {
   if (is.null(histogram)) histogram <- panels <= 3 && !both
   # Pictures are wider than high, and so are grids of squares; of classes and forecasts the more stand side by side.
   across <- both && length(tables) > panels
-  columns <- if (across) length(tables) else if (histogram || both) panels else ceiling(panels / max(1, round(sqrt(panels / 1.5))))
+  columns <- if (across) length(tables) else if (histogram || both) panels else ceiling(panels / panel_rows(panels))
   list(tables = tables, type = type, method = method, by_class = by_class, both = both,
     # Squares side by side are limited by the picture's width, which leaves height to the panels below.
     below = if (columns > 2) 0.5 else below_height, across = across, histogram = histogram, panels = panels, columns = columns, left_out = left_out,

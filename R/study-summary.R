@@ -74,8 +74,44 @@ summary.calib_study <- function(object, reference = NULL,
   out <- do.call(rbind, unname(rows))
   structure(out, reference = reference, std_error = std_error, higher = higher, target = target,
     corrected = Filter(function(metric) std_error == "corrected" || std_error == "rows" && !errors_of_rows(object, metric), levels(table$metric)),
-    many_test = mean(table$n_test) > many_test * mean(table$n_cal), problems = count_problems(object), sizes = unique(table[c("n_cal", "n_test")]), splits = range(table(unique(table[c("data", "split")])$data)),
+    same = same_methods(table), many_test = mean(table$n_test) > many_test * mean(table$n_cal), problems = count_problems(object), sizes = unique(table[c("n_cal", "n_test")]), splits = range(table(unique(table[c("data", "split")])$data)),
     class = c("summary.calib_study", "data.frame"))
+}
+
+same_within <- 1e-5 # values that differ by less are printed alike
+
+#' Methods whose values agree in every split, and in a metric other than the accuracy, which many methods leave alone
+#' @return list of groups of names.
+#' @noRd
+same_methods <- function(table) {
+  methods <- levels(table$method)
+  values <- lapply(methods, function(method) {
+    rows <- table[table$method == method, ]
+    rows$value[order(rows$data, rows$metric, rows$split)]
+  })
+  telling <- any(levels(table$metric) != "class_accuracy")
+  if (!telling) return(list())
+  agree <- function(i, j) {
+    x <- values[[i]]
+    y <- values[[j]]
+    length(x) == length(y) && identical(is.finite(x), is.finite(y)) && any(is.finite(x)) && all(abs(x - y)[is.finite(x)] < same_within)
+  }
+  group <- seq_along(methods)
+  for (j in seq_along(methods)[-1]) {
+    like <- Position(function(i) agree(i, j), seq_len(j - 1))
+    if (!is.na(like)) group[j] <- group[like]
+  }
+  unname(Filter(function(names) length(names) > 1, split(methods, group)))
+}
+
+say_same <- function(table) {
+  lines <- vapply(attr(table, "same"), function(names) {
+    shrunk <- intersect(names, c("vector", "matrix"))
+    paste0(say_and(paste0("\"", names, "\"")), " have the same values in every split", if (length(shrunk) && "temperature" %in% names) {
+      paste0(": the ridge penalty made ", say_and(shrunk), " scaling temperature scaling")
+    }, ".")
+  }, "")
+  if (length(lines)) cat(strwrap(lines, 100, exdent = 2), sep = "\n")
 }
 
 study_errors <- c("rows", "splits", "corrected")
@@ -223,6 +259,7 @@ print.calib_study <- function(x, digits = 4, ...) {
         "; to raise such probabilities first: metrics = list(list(\"log_loss\", eps = 1e-4))"
       }), 100, exdent = 2), sep = "\n")
   }
+  say_same(table)
   say_problems(attr(table, "problems"))
   invisible(x)
 }
@@ -338,6 +375,7 @@ print.summary.calib_study <- function(x, digits = 4, ...) {
       print(left_names(shown[rows, ], "method"), row.names = FALSE)
     }
   }
+  say_same(x)
   say_problems(attr(x, "problems"))
   x$best <- best
   invisible(x)

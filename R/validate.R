@@ -99,12 +99,22 @@ calib_validate <- function(probs, labels, event = NULL, conf_level = 0.95, by = 
     by <- columns$more$by
     groups <- columns$more$groups
   }
+  if (!missing(probs)) check_one_forecast(probs)
   forecast <- check_forecast(probs, labels, weights)
   if (!is.null(conf_level)) conf_level <- check_level(conf_level)
   clusters <- check_clusters(groups, nrow(forecast$probs))
   codes <- validated_classes(forecast$classes, event, event_level)
   if (is.null(by)) warn_clusters(clusters)
   validate_forecast(forecast, codes, conf_level, by, clusters)
+}
+
+#' Several forecasts: what to write instead
+#' @noRd
+check_one_forecast <- function(probs) {
+  if (!is.list(probs) || is.object(probs) || !length(probs) || !all(vapply(probs, is_forecast, NA))) return(invisible())
+  stop_input("probs", paste0("is a list of ", say_count(length(probs), "forecast")), paste0("Give one at a time: ",
+    if (length(probs) == 1) "probs[[1]]" else "lapply(probs, calib_validate, labels = labels) validates each", ". plot_reliability(method = \"smooth\") draws the curves of several, ",
+    "calib_metrics() and compare_forecasts() compare them."))
 }
 
 #' All events and groups of a forecast, whose weights may be counts (`forecast$counts`)

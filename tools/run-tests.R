@@ -57,7 +57,12 @@ run <- function(name) {
   cat(paste0(c(if (!plain) said, line), "\n"), sep = "")
   list(kinds = c(kinds, if (is.null(results)) "expectation_error"), seconds = seconds)
 }
-runs <- parallel::mclapply(names, run, mc.cores = cores, mc.preschedule = FALSE)
+runs <- if (cores > 1 || .Platform$OS.type == "windows") {
+  parallel::mclapply(names, run, mc.cores = cores, mc.preschedule = FALSE)
+} else {
+  # mclapply() would stay in this process, where what a file leaves open adds up
+  lapply(names, function(name) parallel::mccollect(parallel::mcparallel(run(name)))[[1]])
+}
 
 # A process that died returns no list.
 alive <- vapply(runs, is.list, NA)

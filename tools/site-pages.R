@@ -91,6 +91,24 @@ write_contents <- function(page) {
   as.character(html, options = "format")
 }
 
+# Cells with a sentence get a class, so that they are not squeezed on a phone.
+mark_long_cells <- function(page) {
+  at <- gregexpr("(?s)<td\\b[^>]*>.*?</td>", page, perl = TRUE)
+  regmatches(page, at) <- lapply(regmatches(page, at), function(cells) {
+    text <- unescape(gsub("<[^>]*>", "", cells))
+    ifelse(nchar(text) > 45 & !grepl("<math", cells, fixed = TRUE), sub("<td", "<td data-long", cells, fixed = TRUE), cells)
+  })
+  page
+}
+
+# pkgdown gives the pictures of examples no words for those who do not see them.
+name_pictures <- function(page) {
+  title <- regmatches(page, regexpr("(?<=<h1>).*?(?=</h1>)", page, perl = TRUE))
+  if (!length(title)) return(page)
+  gsub("(<img src=\"[^\"]+-([0-9]+)\\.png\") alt=\"\"", paste0("\\1 alt=\"Picture \\2 of the examples: ",
+    gsub("<[^>]*>", "", title), "\""), page, perl = TRUE)
+}
+
 finish_pages <- function(files) {
   pages <- lapply(files, read_page)
   parts <- lapply(pages, cut_formulas)
@@ -99,6 +117,7 @@ finish_pages <- function(files) {
   owner <- rep(seq_along(parts), lengths(lapply(parts, `[[`, "formula")))
   for (i in seq_along(files)) {
     page <- paste0(parts[[i]]$text, c(math[owner == i], ""), collapse = "")
+    page <- name_pictures(mark_long_cells(page))
     page <- gsub("<table", "<div class=\"table-scroll\"><table", page, fixed = TRUE)
     page <- gsub("</table>", "</table></div>", page, fixed = TRUE)
     page <- gsub("<img src=\"\" class=\"logo\"[^>]*>", "", page) # there is none

@@ -73,6 +73,7 @@ index <- lapply(index, function(x) {
 writeLines(paste0("window.siteIndex = ", jsonlite::toJSON(index, auto_unbox = TRUE), ";"),
   file.path(to, "search.js"), useBytes = TRUE)
 unlink(file.path(to, c("search.json", "pkgdown.js")))
+unlink(Sys.glob(file.path(to, "reference", "Rplot*.png"))) # drawn by print() in examples, shown nowhere
 
 for (w in unique(warned)) cat("* docs: warning: ", w, "\n", sep = "")
 cat("* docs: ", length(pages), " pages, ", length(unique(warned)), " warnings: ", sub(paste0(getwd(), "/"), "",

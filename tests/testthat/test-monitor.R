@@ -550,3 +550,24 @@ test_that("infinite e-values are marked, not drawn as large ones", {
   expect_equal(marks$data$look, 2:3)
   expect_silent(ggplot2::ggplot_build(autoplot(calib_monitor(c(0, 0.4), c(TRUE, FALSE)))))
 })
+
+test_that("pictures mark a restart by a line and say so", {
+  set.seed(4)
+  p <- runif(200)
+  y <- runif(200) < p
+  m <- calib_monitor(classes = c("FALSE", "TRUE"))
+  for (i in 1:4) m <- update(m, p[1:50 + 50 * (i - 1)], y[1:50 + 50 * (i - 1)], period = letters[i], restart = i == 3)
+  lines_of <- function(plot) {
+    at <- vapply(plot$layers, function(layer) inherits(layer$geom, "GeomVline"), NA)
+    unlist(lapply(plot$layers[at], function(layer) layer$data$xintercept))
+  }
+  for (what in c("evidence", "scores")) {
+    plot <- autoplot(m, what)
+    expect_equal(lines_of(plot), 2.5)
+    expect_match(gsub("\\s+", " ", plot$labels$caption), "Dotted vertical line: restart")
+    expect_no_warning(ggplot2::ggplot_build(plot))
+    before <- autoplot(calib_monitor(p, y, rep(1:4, each = 50)), what)
+    expect_null(lines_of(before))
+    expect_no_match(before$labels$caption, "restart")
+  }
+})

@@ -69,3 +69,24 @@ test_that("names that differ stay apart when they are short", {
   names(p) <- names
   expect_length(levels(ggplot2::autoplot(suppressWarnings(compare_forecasts(p, c(0, 1, 1, 0, 0))))$data$pair), 3)
 })
+
+test_that("a legend of twelve entries fits beside the axis, in two rows if names are short, and three or four rows are set closer", {
+  names <- c("Uncalibrated", "Temperature", "Platt", "Isotonic", "Beta", "GP", "Histogram", "BBQ", "Vector", "Venn-Abers", "Ensemble", "Climatology")
+  expect_equal(legend_layout(names, 9)$columns, 4) # six would be wider than the picture
+  expect_equal(legend_layout(paste("model", LETTERS[1:12]), 9)$columns, 6)
+  height <- function(names) {
+    parts <- Filter(function(part) inherits(part, "theme"), legend_above(names, "colour", 7))
+    unlist(lapply(parts, function(part) if (length(part$legend.key.height)) as.numeric(part$legend.key.height)))
+  }
+  expect_equal(height(names), 1.15 * 7)
+  expect_null(height(names[1:4]))
+  # what such a legend measures, in points
+  grDevices::pdf(NULL, 6, 4)
+  on.exit(grDevices::dev.off())
+  p <- seq(0.05, 0.95, length.out = 60)
+  plot <- plot_murphy(stats::setNames(lapply(1:12, function(i) p^(i / 6)), names), rep(0:1, 30))
+  grob <- ggplot2::ggplotGrob(plot)
+  box <- grob$grobs[[grep("guide-box", grob$layout$name)[1]]]
+  expect_lt(grid::convertWidth(sum(box$widths), "pt", valueOnly = TRUE), 396)
+  expect_lt(grid::convertHeight(sum(box$heights), "pt", valueOnly = TRUE), 40)
+})

@@ -464,3 +464,12 @@ test_that("captions say that bins of equal mass hold about as many rows", {
   expect_match(said(binning = "mass"), "Boxes (each of about as many rows): difference", fixed = TRUE)
   expect_match(said(), "Boxes: difference", fixed = TRUE)
 })
+
+test_that("ten to twelve classes stand in two rows, whose squares are larger than those of three", {
+  columns <- function(k) {
+    p <- matrix(1 / k, 2 * k, k, dimnames = list(NULL, letters[1:k]))
+    plot <- plot_reliability(p, rep(letters[1:k], 2), type = "classwise", classes = k)
+    max(ggplot2::ggplot_build(plot)$layout$layout$COL)
+  }
+  expect_equal(vapply(c(4, 6, 8, 9, 10, 12, 15), columns, 0), c(2, 3, 4, 5, 5, 6, 5))
+})

@@ -356,3 +356,24 @@ test_that("only panels in which words at the right edge would hide something hav
   expect_gt(marked[[1]][2], plain[[1]][2] + 0.1 * diff(plain[[1]]))
   expect_equal(marked[[2]], plain[[2]])
 })
+
+test_that("methods with the same values in every split are named", {
+  # mirrored rows: no offset to find, and of two classes a matrix is a vector
+  set.seed(5)
+  z <- rnorm(300)
+  y <- runif(300) < plogis(z / 2)
+  p <- plogis(c(z, -z))
+  y <- c(y, !y)
+  mirrored <- lapply(1:2, function(i) c(outer(sample(300, 200), c(0, 300), `+`)))
+  said <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
+  study <- calib_study(p, y, c("temperature", "vector", "matrix", "none"), splits = mirrored)
+  note <- "\"temperature\", \"vector\" and \"matrix\" have the same values in every split: the ridge penalty made vector and matrix scaling temperature scaling."
+  expect_match(said(study), note, fixed = TRUE)
+  expect_match(said(summary(study)), note, fixed = TRUE)
+  expect_no_match(said(study[study$method %in% c("none", "temperature"), ]), "same values")
+  # shifted: vector and matrix are one method, and not temperature scaling
+  shifted <- said(calib_study(plogis(qlogis(p) + 2), y, c("temperature", "vector", "matrix"), splits = mirrored))
+  expect_match(shifted, "\"vector\" and \"matrix\" have the same values in every split.", fixed = TRUE)
+  # temperature scaling never changes the accuracy, which says nothing about the methods
+  expect_no_match(said(calib_study(p, y, c("none", "temperature"), splits = mirrored, metrics = "class_accuracy")), "same values")
+})

@@ -465,3 +465,15 @@ test_that("a c-index of 1 is not above it by rounding of the weights", {
     expect_lte(out$estimate[out$measure == "c_index"], 1)
   }
 })
+
+test_that("a list of forecasts is refused with what to write instead", {
+  p <- c(0.2, 0.7, 0.4, 0.9)
+  y <- c(0, 1, 1, 1)
+  expect_error(calib_validate(list(raw = p, new = p / 2), y),
+    "`probs` is a list of 2 forecasts. Give one at a time: lapply(probs, calib_validate, labels = labels)", fixed = TRUE, class = "gpcalib_error_input")
+  expect_error(calib_validate(list(p), y), "`probs` is a list of 1 forecast. Give one at a time: probs[[1]].", fixed = TRUE)
+  labels <- c(y, y)
+  probs <- list(raw = c(p, p), new = c(p, p) / 2)
+  each <- suppressWarnings(lapply(probs, calib_validate, labels = labels, conf_level = NULL))
+  expect_equal(each$new$estimate, suppressWarnings(calib_validate(probs$new, labels, conf_level = NULL))$estimate)
+})

@@ -74,7 +74,7 @@
 #'   and effects that are not needed are shrunk to almost nothing. With more than
 #'   26 classes a score test comes first. Offsets are fitted if the test favours them. The matrix is fitted unless the test clearly speaks
 #'   against it, or there are fewer rows than classes. `print()` says which were chosen, by how much they change
-#'   the log evidence together, and which of them the data support: those that raise it by at least 1, given the others. The rest is included although it is not needed. With `mean = "log"`,
+#'   the log evidence together, and which of them are not clearly needed: those that raise it by less than 1, given the others. With `mean = "log"`,
 #'   `covariance = "diag"`, `center = FALSE` or `optimize_inducing = TRUE`, `"auto"` is the same as `"none"`.
 #' * `"none"` is the model of the paper.
 #' * `"offset"` and `"matrix"` add these effects in any case.
@@ -189,7 +189,7 @@
 #'   fitted lengthscale is shorter than 1.5 spacings.
 #' @param optimize_inducing Optimise the positions of the inducing inputs as well? This rarely improves the fit.
 #' @param hyper Named values to fix, any of `variance`, `lengthscale`, `noise` (a
-#'   variance), `slope`, and the variances `offset`, `matrix` and `softmax` (for two classes those of the asymmetry and of the shape), `power` and `skew` of the effects, at most 1e12. If only `matrix` is given and not `skew`, this variance is used for the
+#'   variance), `slope`, and the variances of the class effects: `offset`, `matrix` (with two classes that of the asymmetry), `softmax` (with two classes that of the shape), `power` and `skew`, at most 1e12. If only `matrix` is given and not `skew`, this variance is used for the
 #'   symmetric and the skew-symmetric part alike. The noise is held at 1e-6 unless given.
 #' @param class_effects Which effects of single classes to add to the shared map: see below.
 #' @param integrate Average the posterior over the variance and the lengthscale of the process (`TRUE`),
@@ -263,7 +263,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
     hyper = fit$hyper, averaged = fit$averaged, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,
     passes = fit$passes, passes_floor = fit$passes_floor, mean = fit$mean,
-    covariance = spec$covariance, center = fit$center, floor = fit$floor, least = least_probability(data), range = fit$range, event_range = range_of(event_score(counted$scores, data$input)),
+    covariance = spec$covariance, center = fit$center, floor = fit$floor, least = least_probability(data), range = fit$range, event_range = range_of_events(counted$scores, data$input),
     increasing = fit$increasing, monotone = monotone, order_mass = order$order_mass,
     order_cost = order$order_cost, changed = fit$changed, status = fit$status, scores_seen = fit$seen,
     slope_sd = gp_slope_sd(fit$slope_var, fit$hyper), slope_cross = fit$slope_cross,

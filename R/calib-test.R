@@ -206,7 +206,9 @@ test_likelihood <- function(forecast, replicates) {
   absent <- classes[tabulate(forecast$labels, length(classes)) == 0]
   list(statistic = c(LR = observed), parameter = c(df = df), p.value = test$p.value, estimate = estimate,
     null.value = null, method = paste0(title, ", ", test$how),
-    sees = paste0(test_sees$likelihood, if (length(absent) && is.null(replicates)) {
+    sees = paste0(test_sees$likelihood, if (length(classes) > 2) {
+      paste0(" Offsets are differences from that of \"", classes[which.max(tabulate(forecast$labels, length(classes)))], "\", the most frequent class.")
+    }, if (length(absent) && is.null(replicates)) {
       paste0(" No row has the label ", paste0("\"", utils::head(absent, 4), "\"", collapse = " or "), if (length(absent) > 4) " or one of others",
         ": with offsets of -Inf the chi-square p-value is rough. `replicates = 999` computes it by redrawn labels instead.")
     }))

@@ -114,8 +114,8 @@ say_own_rows <- function(object, same = FALSE) {
 #' @noRd
 say_updated <- function(object) {
   if (!is.null(object[["row_loss"]]) || is.null(object$seen_weight) || object$method == "none") return(NULL)
-  if (!anyNA(object$changed)) return("after update() or merge(): log loss and accuracy on the calibration rows are not known, since old rows are not kept one by one")
-  "after update() or merge(): log loss, accuracy and changed classes of the calibration rows are not known, since old rows are not kept one by one"
+  if (!anyNA(object$changed)) return("log loss and accuracy on the calibration rows are not computed after update() or merge()")
+  "log loss, accuracy and changed classes of the calibration rows are not computed after update() or merge()"
 }
 
 #' The classes whose mean prediction is far from their frequency on the calibration rows

@@ -242,31 +242,26 @@ describe_effects <- function(object) {
     }, if (k > 2) "; all classes share the map" else "; a probability of 1/2 stays 1/2"))
   }
   worth <- if (is.null(object$effects)) object$offsets$worth else object$effects$worth
-  said <- say_supported(object, worth)
-  if (is.null(said)) {
-    blocks <- setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew")
-    return(paste0("class effects are included although the data do not need them (change in log evidence ", say_worth(worth), if (auto) "; \"auto\" drops them only below -1",
-      "): ", say_and(effect_words(blocks, k)), "; see summary()"))
-  }
-  paste0("class effects (", if (auto) "chosen by \"auto\", ", "change in log evidence ", say_worth(worth), if (auto && worth < 3) "; \"auto\" drops them only below -1",
-    "): ", said, "; see summary()")
+  blocks <- blocks_in(object)
+  notes <- c(paste("change in log evidence", say_worth(worth)), say_unneeded(object, worth), if (auto && worth < clear_gain && !is.null(object$effects)) "\"auto\" drops them only below -1")
+  paste0("class effects", if (auto) " chosen by \"auto\"", ": ", say_and(effect_words(blocks, k)), " (", paste(notes, collapse = "; "), "); see summary()")
 }
+
+#' The effects of a fit; the two parts of a matrix are one
+#' @noRd
+blocks_in <- function(object) setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew")
 
 clear_gain <- 1 # in log evidence: 2.7 times as likely with the effect as without
 
-#' Which effects the data support and which are included without need, with the gains that summary() has; NULL if no part and not even all together are needed
+#' Which effects the data do not need, in words; NULL if they need all of them, or if that is not known
 #' @noRd
-say_supported <- function(object, worth) {
-  blocks <- setdiff(names(c(object$effects$sd, object$offsets$sd)), "skew")
-  names <- effect_words(blocks, length(object$classes))
+say_unneeded <- function(object, worth) {
+  blocks <- blocks_in(object)
   gain <- effect_worth(object)
-  if (!all(blocks %in% names(gain))) return(say_and(names)) # not known
-  supported <- vapply(blocks, function(block) max(gain[c(block, if (block == "matrix") intersect("skew", names(gain)))]) >= clear_gain, NA)
-  if (!any(supported) && worth < clear_gain) return(NULL)
-  if (length(blocks) == 1) return(paste(names, "supported by the data"))
-  said <- paste0(names, " (", say_gain(gain[blocks]), ifelse(blocks == "matrix" & "skew" %in% names(gain), paste0(", its skew part ", say_gain(gain["skew"])), ""), ")")
-  if (!any(supported)) return(paste(say_and(said), "supported by the data only together"))
-  paste(c(if (any(supported)) paste(say_and(said[supported]), "supported by the data"), if (!all(supported)) paste(say_and(said[!supported]), "included although not needed")), collapse = "; ")
+  if (!all(blocks %in% names(gain))) return(NULL) # not known
+  needed <- vapply(blocks, function(block) max(gain[c(block, if (block == "matrix") intersect("skew", names(gain)))]) >= clear_gain, NA)
+  if (!any(needed)) return(if (worth < clear_gain) "not clearly needed" else if (length(blocks) > 1) "needed together, none of them clearly by itself")
+  if (!all(needed)) paste(say_and(effect_words(blocks[!needed], length(object$classes))), "not clearly needed")
 }
 
 #' Gains in log evidence of single parts, as summary() prints them

@@ -30,7 +30,7 @@ mono_fit <- function(fit, data) {
   changed <- 0L
   if (!is.null(fit$offsets)) {
     object$offsets <- fit$offsets
-    changed <- count_rows(data, scan_rows(gp_probs(object, at, "mean", threads = data$threads))$arg != data$scan$arg)
+    changed <- count_rows(data, which(scan_rows(gp_probs(object, at, "mean", threads = data$threads))$arg != data$scan$arg))
   }
   list(order_mass = fit$mass, order_cost = cost$free - cost$ordered, changed = changed,
     flat_map = cost$rise <= 2 * cost$least)

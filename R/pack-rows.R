@@ -22,14 +22,7 @@ from_single <- function(bits) {
 #'
 #' What is read is written again as it was, as long as `top` stays: it is a power of two. 32768 is left out (pack_codes()).
 #' @noRd
-to_short <- function(x, top) {
-  share <- pmin(-x / top, 1)
-  exponent <- pmax(floor(log2(share)), -31)
-  code <- ifelse(exponent < -30, round(share * 2^41), (exponent + 31) * 2048 + round((share / 2^exponent - 1) * 2048))
-  code[x >= 0] <- 0
-  code[x == -Inf] <- largest_short
-  as.integer(code + (code == 32768))
-}
+to_short <- function(x, top) .Call(C_short_scores, x, top)
 
 from_short <- function(code, top) {
   exponent <- code %/% 2048L
@@ -91,8 +84,8 @@ unpack_chunks <- function(scores) do.call(c, lapply(score_chunks(scores), unpack
 pack_chunks <- function(z, unit, packed) {
   old <- if (!is.null(packed) && packed$top == -unit) score_chunks(packed$scores)
   if (length(old) && nrow(z) == packed$n) return(packed$scores)
-  if (length(old) == 0 || length(old) >= most_chunks) return(pack_bytes(to_coarse(t(z), unit)))
-  c(old, list(pack_bytes(to_coarse(t(z[-seq_len(packed$n), , drop = FALSE]), unit))))
+  if (length(old) == 0 || length(old) >= most_chunks) return(pack_bytes(to_coarse(z, unit)))
+  c(old, list(pack_bytes(to_coarse(z[-seq_len(packed$n), , drop = FALSE], unit))))
 }
 
 coarse_step <- 0.04 # b below. By splits 21 to 23 of two sets of 100 classes, which bench/stream.R does not use: predictions move by .0004 to .0016, the log
@@ -100,14 +93,10 @@ coarse_step <- 0.04 # b below. By splits 21 to 23 of two sets of 100 classes, wh
 # The bound moves by up to 3.3 of 2000 rows. Steps of .02 move it by 1 for a quarter more bytes, 12 bits by .15 for twice as many, 16 bits by nothing for three times
 # as many, and none of them changes the log loss by more than 1e-4 (bench/stream-limits.R): it stays one byte.
 
-#' Numbers up to 0, and -Inf, as one byte: a (exp(b c) - 1) below 0 has the code c, b apart near 0 in units of a and coarser below, where
+#' Numbers up to 0, and -Inf, row by row as one byte each: a (exp(b c) - 1) below 0 has the code c, b apart near 0 in units of a and coarser below, where
 #' probabilities are small. What is read is written again as it was, as long as the unit a stays.
 #' @noRd
-to_coarse <- function(x, unit) {
-  code <- pmin(round(log1p(pmax(-x, 0) / unit) / coarse_step), 254)
-  code[x == -Inf] <- 255
-  as.raw(code)
-}
+to_coarse <- function(z, unit) .Call(C_coarse_scores, z, unit, coarse_step)
 
 from_coarse <- function(bytes, unit) c(-unit * expm1(coarse_step * 0:254), -Inf)[as.integer(bytes) + 1L]
 
@@ -116,8 +105,7 @@ from_coarse <- function(bytes, unit) c(-unit * expm1(coarse_step * 0:254), -Inf)
 #' No more than half of the scores are below it: a first batch may have no slope, and the next ones one.
 #' @noRd
 coarse_unit <- function(z, slope) {
-  below <- -z[z < 0 & z > -Inf]
-  2^round(log2(min(2 / min(max(slope, 1e-25), 1e25), if (length(below)) stats::median(below))))
+  2^round(log2(min(2 / min(max(slope, 1e-25), 1e25), .Call(C_median_below, z), na.rm = TRUE)))
 }
 
 packed_length <- function(n, bytes) ceiling(as.double(n) * bytes / 4) # integers would overflow to NA, which no length differs from
@@ -140,7 +128,7 @@ unpack_numbers <- function(packed, bytes, n) if (bytes == 2) unpack_codes(packed
 pack_rows <- function(rows, given, unit = NULL, packed = NULL) {
   z <- rows$z
   classes <- ncol(z)
-  size <- max(abs(z[is.finite(z)]), 0)
+  size <- largest_score(z)
   top <- if (length(z) <= most_single || size == 0 || any(z > 0)) 0 else if (is.null(unit) || length(z) <= most_short) 2^ceiling(log2(size)) else -unit
   bytes <- c(number_bytes(rows$counts), number_bytes(rows$weights))
   labels <- rows$labels

@@ -8,7 +8,7 @@
 #' On average over the rows a classifier is calibrated when o P(wrong) = u P(right), that is
 #' \deqn{\frac{o}{u} = \frac{P(\mathrm{right})}{P(\mathrm{wrong})},}{o / u = P(right) / P(wrong),}
 #' the odds of being correct. This is a line through the origin for each forecast, drawn in its colour and stroke (the legend shows
-#' the accuracy where there is room); with several forecasts and without intervals, a thin upright line (level where there is no room) joins each point to its own line. A forecast above its line is overconfident on average, one below it
+#' the accuracy where there is room); with several forecasts and without intervals, a thin vertical line (horizontal where there is no room) joins each point to its own line. A forecast above its line is overconfident on average, one below it
 #' underconfident. Of two calibrated forecasts with the same accuracy the one nearer to the origin separates right and wrong rows better.
 #'
 #' @param x The probabilities of one forecast (matrix, data frame or vector) or a named list of such.

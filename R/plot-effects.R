@@ -39,7 +39,7 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
           "Added to the latent value of the class in every row; map and matrix also change how likely a class is. "
         }, "Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
-    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
+    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 24) 0.65 else if (nrow(rows) > 16 && base_size >= 8) 0.8 else if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
 }
 
 most_ticks <- 34L # names of classes on an axis of the matrix
@@ -71,7 +71,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   own <- effect_clear(object, moves, own = TRUE)
   place <- function(x) paste(x$class, x$said, sep = "\r")
   named <- rows[match(c(place(clear), place(own)), place(rows)), ]
-  most <- max(abs(rows$estimate), 1e-12)
+  most <- max(abs(rows$estimate), if (!nrow(named)) pale_moves, 1e-12)
   numbers <- k <= 16 # in the cells; the caption has them always
   length_shown <- if (k > 12) (if (base_size < 8) 10 else 12) else if (base_size < 8) 12 else if (k > 8) 16 else 24 # of a name on an axis; the caption has the same
   axis <- stats::setNames(begin_names(classes, length_shown), classes)
@@ -101,9 +101,9 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::scale_x_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::scale_y_discrete(breaks = ticks, labels = short, expand = c(0, 0)) +
     ggplot2::coord_fixed() +
-    labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class that the scores favour (with 90 %)", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
+    labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with a probability of 90 %", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Blue: the class becomes more likely; orange", if (nrow(dashes)) ", with a dash", ": less likely",
+      caption = wrap_words("Rows in which temperature scaling gives one class 90 % and all others the same. Blue: the class becomes more likely; orange", if (nrow(dashes)) ", with a dash", ": less likely",
         if (nrow(dashes)) paste0(" (changes below a tenth of the largest", if (any(named$estimate < 0) && numbers) ", and cells with a number,", " have no dash)"), ". ",
         say_moves(named, c(attr(clear, "count"), attr(own, "count")), max(12, length_shown)), " In every row and column the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
@@ -113,6 +113,7 @@ plot_moves <- function(object, ..., base_size = 9) {
         hjust = if (max(nchar(short(classes))) > 3) 1 else 0.5))
 }
 
+pale_moves <- 0.5 # the scale reaches as far if no change is clear, so that noise has no strong colours
 dash_share <- 0.1 # of the largest change: cells that are lowered by less have no dash
 
 #' The framed moves in sentences

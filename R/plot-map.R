@@ -9,10 +9,10 @@
 #' each class, which are drawn side by side; for [calib_gp()] and [calib_temperature()] use [plot_latent()].
 #'
 #' @param x,object A calibrator; for `plot_map()` also a named list of them, for the same classes.
-#' @param scores `NULL`, or raw scores, such as those of the calibration rows: they are drawn as ticks at the foot of the picture (1000 of them where there are more). A calibrator
-#'   does not keep its rows; where there were none, its map is interpolated or extended.
-#' @param level Level of the bands. That of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side, by at most 0.01; use
-#'   [set.seed()] to make it reproducible. It is averaged over the hyperparameters, while the curve is that of their best values, and can
+#' @param scores `NULL`, or raw scores, such as those of the calibration rows: they are drawn as ticks at the foot of the picture (1000 of them where there are more). Without
+#'   them no ticks are drawn. Where there were no calibration rows the map is interpolated or extended.
+#' @param level Level of the bands. The band of [calib_gp()] comes from random draws and is smoothed over 3 % of the axis to either side, by at most 0.01; use
+#'   [set.seed()] to make it reproducible. The band is averaged over the hyperparameters, while the curve is that of their best values. The curve can
 #'   therefore run along an edge of the band.
 #' @param classes With more than two classes: how many to draw, those with the most calibration rows, or their names.
 #' @param points At how many evenly spaced probabilities to evaluate the maps.
@@ -155,9 +155,9 @@ say_bands <- function(fits, names, rows, level) {
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
     whose <- if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = " and "))
     if (sum(averaged) > 1) {
-      paste0(" The curves", whose, " are the best ones; their bands are made of many possible curves, less smooth ones among them, so that a curve can lie near the edge.")
+      paste0(" The curves", whose, " are those of the most probable smoothness; their bands also allow for less smooth curves, so that a curve can lie near the edge of its band.")
     } else {
-      paste0(" The curve", whose, " is the best one; ", if (length(fits) > 1) "its" else "the", " band is made of many possible curves, less smooth ones among them, so that the curve can lie near its edge.")
+      paste0(" The curve", whose, " is that of the most probable smoothness; ", if (length(fits) > 1) "its" else "the", " band also allows for less smooth curves, so that the curve can lie near the edge of the band.")
     }
   })
 }

@@ -116,7 +116,7 @@ looks_again <- function(object) object$class_effects != "none" || length(object$
 site_gain <- 20
 
 update_begin_tol <- 1e-4 # nats: of the process alone, from which effects begin. With .01 some of them ended in other optima (satellite_lda +.0026)
-update_tol <- 1.5e-5 # nats a row: to which steps of class effects are made ...
+update_tol <- 1e-5 # nats a row: to which steps of class effects are made ...
 update_enough <- 5e-5 # ... and what another has to promise, or the last to have gained: all three chosen by bench/stream.R
 
 #' A fit of all rows once more, for less than the first: the same steps, of which the last are left out that change the log loss by less than the next

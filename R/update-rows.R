@@ -44,8 +44,7 @@ keeps_rows <- function(data, center, spec, blocks) {
   kept <- buffer_rows(spec$control$buffer, classes, any(blocks > 0))
   effects <- if (gp_many(spec, classes)) 0 else count_effects(blocks, classes)
   if (kept == 0 || effective_count(data) > summed_rows(kept, effects, classes) + 0.5) return(FALSE)
-  z <- stored_scores(data, center)
-  size <- max(abs(z[is.finite(z)]), 0)
+  size <- largest_score(data$scores, stored_way(data, center))
   !(size > 1e30 || size > 0 && size < 1e-20 || any(data$weights > 1e30 | data$weights < 1e-30))
 }
 
@@ -61,13 +60,21 @@ row_counts <- function(data) if (is.null(data$counts)) rep(1, nrow(data$scores))
 
 #' How many rows these are, merged ones counted as often as they are
 #' @noRd
-count_rows <- function(data, which) as.integer(round(sum(row_counts(data)[which])))
+count_rows <- function(data, which) if (is.null(data$counts)) length(which) else as.integer(round(sum(data$counts[which])))
 
 #' Scores to be kept: logarithms of probabilities (those below 1e-38 are none in single precision), logits less the highest of the row
 #' @noRd
 stored_scores <- function(data, center) {
-  if (data$input == "probs") return(log(data$scores))
-  if (center) data$scores - scan_rows(data$scores, keep = "max")$max else data$scores
+  switch(stored_way(data, center), `as they are` = data$scores, logarithms = log(data$scores),
+    `less the highest` = data$scores - scan_rows(data$scores, keep = "max")$max)
+}
+
+stored_way <- function(data, center) if (data$input == "probs") "logarithms" else if (center) "less the highest" else "as they are"
+
+#' The size of the largest that is finite, without a copy of them all
+#' @noRd
+largest_score <- function(scores, way = "as they are") {
+  .Call(C_largest_score, scores, match(way, c("as they are", "logarithms", "less the highest")) - 1L)
 }
 
 #' What an object keeps of its rows

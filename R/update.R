@@ -80,7 +80,7 @@
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return The updated calibrator. `nobs()` counts all rows seen so far. If a fit of [calib_gp()] could not change the most likely class of any row before,
 #'   and can now (because class effects were added, say), there is a message of class `gpcalib_message_order`. How many calibration rows
-#'   change their most likely class is no longer known (`NA`) once rows have been merged, frozen or forgotten.
+#'   change their most likely class is not known (`NA`) if rows had been merged, frozen or forgotten before the update.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
 #' *Advances in Neural Information Processing Systems* 30.

@@ -37,9 +37,9 @@
 #' from the normal approximation to the distribution of the smooth curve, weighted by the ratio of their likelihood to that approximation (importance sampling; use [set.seed()] to make them reproducible). These measures are distances:
 #' they are never negative and are overestimated near calibration. Their intervals begin at 0 unless the curve differs
 #' significantly from the diagonal (Wald test at its knots). If it does, the lower limit is
-#' the distance of a curve between the diagonal and the fitted one: the nearest to the diagonal that is still compatible with the rows by the same test (or the quantile of the drawn curves, if that is smaller). For the curve, odds are limited to the range from 1 to N to N to 1, N being the number
+#' the distance of a curve between the diagonal and the fitted one: the nearest to the diagonal that is still compatible with the rows by the same test (or the quantile of the drawn curves, if that is smaller). For the curve, odds are limited to between 1/N and N, N being the number
 #' of rows (at least 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it would move by more
-#' than 0.1 if odds beyond 10 N to 1 (10,000 to 1 for fewer than 1000 rows) were limited to that, `print()` gives the slope with this limit, too. A warning of class
+#' than 0.1 if odds were limited to between 1/(10 N) and 10 N (10,000 for fewer than 1000 rows), `print()` gives the slope with this limit, too. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
 #' The intervals are those of the probabilities as they are: if these come from a calibrator, it is taken as known, and the error of
@@ -50,10 +50,10 @@
 #'
 #' # What print() concludes
 #' It judges the mean (`oe_ratio`, `in_the_large`, `intercept`), the slope, its intercept and the curve (`ici`), and names those whose interval
-#' excludes the ideal value; the c-index and the Brier scores are not judged. If only one of mean, slope and curve is off, and with a p-value above a third of
-#' 1 - `conf_level` (for the mean: of each measure whose interval excludes the ideal value), `print()` says that this is weak evidence. If others are off, too, it says so of the slope alone, by the same limit;
-#' the mean and the curve are then named without a grade. The limit is below 1 - `conf_level` because, for perfectly calibrated probabilities, about one validation in seven has a 95 % interval
-#' that excludes its ideal value. With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
+#' excludes the ideal value; the c-index and the Brier scores are not judged. A single one of them may be off by chance: for perfectly
+#' calibrated probabilities, about one validation in seven has a 95 % interval that excludes its ideal value. So if only one of mean, slope and curve is off, and its p-value is above
+#' (1 - `conf_level`) / 3, `print()` calls this weak evidence. (The mean has up to three measures: this must hold for each whose interval excludes the ideal value.) If two or three are off,
+#' only a slope with a p-value above this limit is called weak evidence. With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
 #' adjusted for the number of classes or groups by Holm's method; unadjusted p-values are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
 #'

@@ -96,7 +96,7 @@ static void make_room(const gpc_fitting *f) {
   if (s->many && s->effects[GPC_OFFSET]) {
     const size_t room = gpc_offsets_room(n, k, s->least_score);
     /* both together, since a stage before may have a longer one, and a bit between them */
-    one = room ? gpc_get_doubles(f->memory, 2 * room + 16) : NULL;
+    one = room ? gpc_get_doubles(f->memory, room + room / 2 + 16) : NULL;
   } else if (joins_effects(f)) {
     one = gpc_get_doubles(f->memory, gpc_effects_room(k, s->effects));
     other = gpc_get_doubles(f->memory, n * k);

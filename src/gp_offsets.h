@@ -37,7 +37,8 @@ typedef struct {
   double *at;            /* [k] the last b, kept or not */
   double *g, *h, *cross; /* [k] of all rows there ... */
   double *psi;           /* ... and the map: the next site, once they are frozen */
-  double *phi, *pi;      /* of all rows, as gpc_offsets_pass has them, or NULL */
+  float *phi;            /* of all rows, as gpc_offsets_pass has them, or NULL */
+  double *pi;            /* the same */
   double tau;
   double elbo, none; /* of the process at its mean, with and without offsets */
   double score;      /* sum_k (g_k^2 - h_k) / sqrt(2 sum_k h_k^2) at b = 0: 0 if they are

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ROWS GPC_OFFSETS_ROWS
+#define LEAST_PHI (-1e30) /* a probability of 0, and a number in four bytes */
 #define TILTS 2 /* steps of the fixed point from the last pass's: variances are small */
 
 /* Where the block that begins with a row is in phi and pi. */
@@ -14,13 +15,18 @@ static size_t place_of(const gpc_offsets_pass *o, size_t first) {
   return o->kept ? first * o->k : 0;
 }
 
-/* phi of `rows` rows, from the nodes of the visit. */
+/* phi of `rows` rows, from the nodes of the visit; pi is room for it. A constant of a row
+ * changes nothing, and less the highest, four bytes are enough. */
 GPC_FUSED static void read_rows(gpc_offsets_pass *o, size_t first, size_t rows) {
   const gpc_visit *v = o->from;
-  double tau[ROWS], wts[GPC_STENCIL * ROWS];
+  double tau[ROWS], wts[GPC_STENCIL * ROWS], top[ROWS];
+  double *all = o->pi + place_of(o, first);
+  float *phi = o->phi + place_of(o, first);
+  for (size_t i = 0; i < rows; i++)
+    top[i] = -INFINITY;
   int node[ROWS];
   for (size_t j = 0; j < o->k; j++) {
-    double *phi = o->phi + place_of(o, first) + ROWS * j;
+    double *at = all + ROWS * j;
     for (size_t i = 0; i < rows; i++)
       tau[i] = gpc_gp_score(o->data, first + i, j);
     gpc_line_coordinates(&v->nodes->line, rows, tau, tau);
@@ -30,9 +36,16 @@ GPC_FUSED static void read_rows(gpc_offsets_pass *o, size_t first, size_t rows) 
       double sum = 0.0;
       for (size_t s = 0; s < GPC_STENCIL; s++)
         sum += wts[s * ROWS + i] * psi[s];
-      phi[i] = sum;
+      at[i] = sum;
+      top[i] = sum > top[i] ? sum : top[i];
     }
   }
+  for (size_t j = 0; j < o->k; j++)
+#pragma omp simd
+    for (size_t i = 0; i < rows; i++) {
+      const double less = all[i + ROWS * j] - top[i];
+      phi[i + ROWS * j] = (float)(less > LEAST_PHI ? less : LEAST_PHI);
+    }
 }
 
 gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *from,
@@ -44,7 +57,7 @@ gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *fro
                         .site = site,
                         .n = visitor->data->n,
                         .k = k,
-                        .phi = gpc_get_doubles(memory, ROWS * k),
+                        .phi = gpc_get_floats(memory, ROWS * k),
                         .pi = gpc_get_doubles(memory, ROWS * k),
                         .b = gpc_get_doubles(memory, k),
                         .var = gpc_get_doubles(memory, k),
@@ -61,7 +74,7 @@ void gpc_offsets_pass_keep(const gpc_memory *memory, gpc_offsets_pass *o) {
   const size_t size = gpc_offsets_pass_room(o->n, o->k);
   gpc_give(memory, o->phi); /* of one block */
   gpc_give(memory, o->pi);
-  o->phi = gpc_get_doubles(memory, size);
+  o->phi = gpc_get_floats(memory, size);
   o->pi = gpc_get_doubles(memory, size);
   for (size_t first = 0; first < o->n; first += ROWS)
     read_rows(o, first, o->n - first < ROWS ? o->n - first : ROWS);
@@ -77,7 +90,7 @@ GPC_FUSED static void tilt_rows(gpc_offsets_pass *o, size_t first, size_t rows,
     sum[i] = 0.0;
   }
   for (size_t j = 0; j < o->k; j++) {
-    const double *phi = o->phi + place_of(o, first) + ROWS * j;
+    const float *phi = o->phi + place_of(o, first) + ROWS * j;
     double *pi = o->pi + place_of(o, first) + ROWS * j;
     const double b = o->b[j], v = o->var[j];
 #pragma omp simd
@@ -174,7 +187,8 @@ GPC_FUSED static void add_sums(gpc_offsets_pass *o, size_t first, size_t rows,
 
 GPC_FUSED static void add_cross(gpc_offsets_pass *o, size_t first, size_t rows,
                                 const double *w) {
-  const double *phi = o->phi + place_of(o, first), *pi = o->pi + place_of(o, first);
+  const float *phi = o->phi + place_of(o, first);
+  const double *pi = o->pi + place_of(o, first);
   double mean[ROWS] = {0};
   for (size_t j = 0; j < o->k; j++)
 #pragma omp simd

@@ -14,8 +14,9 @@ typedef struct {
   const gpc_offsets_site *site;
   size_t n, k;
   int kept;             /* phi and pi of all rows are kept; otherwise of the last few */
-  double *phi;          /* [GPC_OFFSETS_ROWS x k] of every block, or of the last */
-  double *pi;           /* the same, of the last pass */
+  float *phi;           /* [GPC_OFFSETS_ROWS x k] of every block, or of the last, less the
+                           highest of the row */
+  double *pi;           /* the same of the last pass */
   double *b, *var;      /* [k] offsets and their variances */
   double *g, *h, *mass; /* [k] gradient; sum w pi (1 - pi); sum w pi */
   double *
@@ -27,7 +28,7 @@ typedef struct {
 gpc_offsets_pass gpc_offsets_pass_get(gpc_visitor *visitor, const gpc_visit *from,
                                       const gpc_offsets_site *site);
 
-/* Doubles of phi, and of pi, of all rows. */
+/* Numbers of phi, and of pi, of all rows. */
 static inline size_t gpc_offsets_pass_room(size_t n, size_t k) {
   return (n + GPC_OFFSETS_ROWS - 1) / GPC_OFFSETS_ROWS * GPC_OFFSETS_ROWS * k;
 }

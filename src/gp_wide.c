@@ -10,23 +10,27 @@
 
 /* Blocks of GPC_OFFSETS_ROWS rows, which lie class by class, row by row instead, in place:
  * room [GPC_OFFSETS_ROWS k]. */
-static void by_rows(size_t n, size_t k, double *room, double *x) {
-  const size_t each = GPC_OFFSETS_ROWS;
-  for (size_t first = 0; first < n; first += each) {
-    double *block = x + first * k;
-    memcpy(room, block, each * k * sizeof(double));
-    for (size_t i = 0; i < each; i++)
-      for (size_t j = 0; j < k; j++)
-        block[j + k * i] = room[i + each * j];
+#define BY_ROWS(name, number)                                                            \
+  static void name(size_t n, size_t k, number *room, number *x) {                        \
+    const size_t each = GPC_OFFSETS_ROWS;                                                \
+    for (size_t first = 0; first < n; first += each) {                                   \
+      number *block = x + first * k;                                                     \
+      memcpy(room, block, each *k * sizeof(number));                                     \
+      for (size_t i = 0; i < each; i++)                                                  \
+        for (size_t j = 0; j < k; j++)                                                   \
+          block[j + k * i] = room[i + each * j];                                         \
+    }                                                                                    \
   }
-}
+BY_ROWS(by_rows, double)
+BY_ROWS(floats_by_rows, float)
 
 static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
                           const gpc_offsets_result *offsets,
                           const gpc_wide_settings *settings) {
   const gpc_memory *memory = visitor->memory;
   const size_t n = visitor->data->n, k = visitor->data->k, size = gpc_wide_size(k);
-  double *phi = offsets->phi, *pi = offsets->pi;
+  float *phi = offsets->phi;
+  double *pi = offsets->pi;
   if (!phi) { /* the offsets kept nothing of their rows */
     gpc_offsets_pass pass = gpc_offsets_pass_get(visitor, from, NULL);
     gpc_offsets_pass_keep(memory, &pass);
@@ -35,9 +39,11 @@ static gpc_wide_climb get(gpc_visitor *visitor, const gpc_visit *from,
     pi = pass.pi;
   }
   double *room = gpc_get_doubles(memory, GPC_OFFSETS_ROWS * k), *all[7];
-  by_rows(n, k, room, phi);
+  float *short_room = gpc_get_floats(memory, GPC_OFFSETS_ROWS * k);
   by_rows(n, k, room, pi);
+  floats_by_rows(n, k, short_room, phi);
   gpc_give(memory, room);
+  gpc_give(memory, short_room);
   for (int i = 0; i < 7; i++) {
     all[i] = gpc_get_doubles(memory, size);
     memset(all[i], 0, size * sizeof(double));

@@ -62,7 +62,8 @@ void gpc_wide_visit(gpc_wide_pass *o) {
   for (size_t i = 0; i < o->n; i++) {
     if (i % some == 0)
       gpc_call_poll(o->poll, o->poll_data);
-    const double *phi = o->phi + k * i, w = gpc_gp_weight(o->data, i);
+    const float *phi = o->phi + k * i;
+    const double w = gpc_gp_weight(o->data, i);
     double *pi = o->pi + k * i, bound = 0.0;
     const size_t label = (size_t)o->data->label[i] - 1;
     gpc_wide_forward(k, o->rows + i, o->e, 0, f);

@@ -11,7 +11,7 @@ typedef struct {
   const gpc_wide_site *site; /* or NULL */
   size_t n, k, size;         /* size: of e */
   int has[GPC_WIDE_PARTS];   /* which parts there are; effects of the others are 0 */
-  const double *phi;         /* [k x n] row by row: the process */
+  const float *phi;          /* [k x n] row by row: the process */
   double *pi;                /* the same, of the last pass */
   double *e, *var;           /* [size] means and variances */
   double *g, *h;             /* [size] gradient, and the diagonal of the curvature */

@@ -33,6 +33,11 @@ SEXP r_effects_firm(SEXP cov);
 SEXP r_single_size(SEXP x);
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
 SEXP r_effects_top(SEXP fit, SEXP at, SEXP threads);
+SEXP r_largest_score(SEXP x, SEXP how);
+SEXP r_coarse_scores(SEXP x, SEXP unit, SEXP step);
+SEXP r_short_scores(SEXP x, SEXP top);
+SEXP r_median_below(SEXP x);
+SEXP r_gp_top(SEXP fit, SEXP at, SEXP wide, SEXP offset, SEXP threads);
 SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads);
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
@@ -148,6 +153,11 @@ static const R_CallMethodDef calls[] = {
     CALL(centred, 4),
     CALL(effects_predict, 4),
     CALL(effects_top, 3),
+    CALL(gp_top, 5),
+    CALL(largest_score, 2),
+    CALL(coarse_scores, 3),
+    CALL(short_scores, 2),
+    CALL(median_below, 1),
     CALL(effects_short, 4),
     CALL(effects_firm, 1),
     CALL(single_size, 1),

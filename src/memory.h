@@ -1,7 +1,7 @@
 /* memory.h: where the core gets its work space. A module asks for one array at a time
  * through a gpc_memory; nothing is asked for inside an iteration that could be kept. The
- * R layer hands out transient memory of R, which is given back when .Call returns or
- * jumps; C tests hand out one malloc() per array, so that a sanitizer sees every overrun,
+ * R layer hands out transient memory of R or, for a fit, of the system (r_util.h), which is
+ * given back when .Call returns or jumps; C tests hand out one malloc() per array, so that a sanitizer sees every overrun,
  * and every use of what was given back. Memory is never asked for inside a parallel
  * region. */
 #ifndef GPC_MEMORY_H

@@ -1,8 +1,10 @@
 /* r_gp_effects.c: .Call layer of predictions with class effects (gp_joint_predict.h). For
  * `fit` and `at` see r_gp_unpack.h, for fit$effects r_gp_effects.h. */
 #include "r_gp_effects.h"
+#include "arena.h"
 #include "gp_joint_brief.h"
 #include "gp_offsets.h"
+#include "gp_predict.h"
 #include "scan.h"
 #include "select.h"
 #include "simd.h"
@@ -176,32 +178,75 @@ static gpc_gp_data some_rows(const gpc_gp_data *data, size_t first, size_t count
 #define TOP_DOUBLES 65536 /* of probabilities at a time, or ... */
 #define TOP_PARTS 8       /* ... so many parts of the rows */
 
-/* The most likely class of every row at the map's mean, without the memory that the
- * probabilities of all rows would take. */
-SEXP r_effects_top(SEXP fit, SEXP at, SEXP threads) {
-  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 1);
-  const size_t n = data.n, k = data.k;
+/* A fit whose most likely classes are asked for: with effects joint with the process, or with
+ * those of many classes, or with none. */
+typedef struct {
+  const gpc_joint_fitted *joint; /* or NULL, and then ... */
+  gpc_gp_fitted process;
+  const gpc_wide_fitted *wide; /* ... or NULL */
+  const double *offset;        /* ... or NULL */
+} top_fitted;
+
+/* p [n x k] := the probabilities of the rows at the map's mean. */
+static gpc_status top_probs(const gpc_gp_data *data, const top_fitted *fit,
+                            const gpc_memory *memory, double *p) {
+  if (fit->joint)
+    return gpc_joint_predict(data, fit->joint, GPC_APPROX_MEAN, memory, r_poll, NULL, p);
+  const gpc_status status =
+      gpc_gp_predict(data, &fit->process, GPC_APPROX_MEAN, memory, r_poll, NULL, p);
+  if (status != GPC_OK)
+    return status;
+  if (fit->wide)
+    gpc_wide_apply(data, fit->wide, 0, memory, r_poll, NULL, p);
+  else if (fit->offset)
+    gpc_offsets_apply(data->n, data->k, fit->offset, p, p);
+  return GPC_OK;
+}
+
+/* The most likely class of every row, without the memory that the probabilities of all rows
+ * would take: what works on one part of them works on the next as well. */
+static SEXP top_classes(const gpc_gp_data *data, const top_fitted *fit) {
+  const size_t n = data->n, k = data->k;
   size_t rows = TOP_DOUBLES / k > n / TOP_PARTS ? TOP_DOUBLES / k : n / TOP_PARTS + 1;
   rows = rows < 1 ? 1 : rows < n ? rows : n;
   SEXP out = PROTECT(Rf_allocVector(INTSXP, (R_xlen_t)n));
-  double *z = r_work(rows * k), *shift = r_work(rows), *p = r_work(rows * k);
-  double *part = r_work(4 * gpc_block_count(rows, k));
+  gpc_arena arena = {.base = &r_memory};
+  const gpc_memory memory = gpc_arena_memory(&arena);
+  double *z = gpc_get_doubles(&memory, rows * k), *p = gpc_get_doubles(&memory, rows * k);
+  double *shift = gpc_get_doubles(&memory, rows);
+  double *part = gpc_get_doubles(&memory, 4 * gpc_block_count(rows, k));
   gpc_scan_range range;
   for (size_t first = 0; first < n; first += rows) {
     const size_t count = n - first < rows ? n - first : rows;
-    const void *mark = vmaxget();
-    const gpc_gp_data some = some_rows(&data, first, count, z, shift);
-    if (gpc_joint_predict(&some, &joint, GPC_APPROX_MEAN, &r_memory, r_poll, NULL, p) !=
-        GPC_OK) {
+    void *mark = memory.mark(memory.self);
+    const gpc_gp_data some = some_rows(data, first, count, z, shift);
+    if (top_probs(&some, fit, &memory, p) != GPC_OK) {
       UNPROTECT(1);
       return R_NilValue;
     }
-    vmaxset(mark);
+    memory.release(memory.self, mark);
     gpc_scan_rows(count, k, p, 1, NULL, INTEGER(out) + first, NULL, NULL, part, &range);
   }
   UNPROTECT(1);
   return out;
+}
+
+SEXP r_effects_top(SEXP fit, SEXP at, SEXP threads) {
+  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
+  gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 1);
+  return top_classes(&data, &(top_fitted){.joint = &joint});
+}
+
+/* The same without such effects. wide: of many classes, or NULL; offset [k], or NULL. */
+SEXP r_gp_top(SEXP fit, SEXP at, SEXP wide, SEXP offset, SEXP threads) {
+  gpc_gp_data data = r_gp_scores(at, r_threads(threads));
+  gpc_wide_fitted effects = {0};
+  if (!Rf_isNull(wide))
+    effects = r_wide_fitted(wide, data.k);
+  return top_classes(&data, &(top_fitted){.process = r_gp_fitted(fit),
+                                          .wide = Rf_isNull(wide) ? NULL : &effects,
+                                          .offset = r_doubles_or_null(offset, "offset",
+                                                                      (R_xlen_t)data.k)});
 }
 
 /* Posterior mean and variance of the latent values: list of matrices [n x k]. */

@@ -7,10 +7,14 @@
 #define GPC_R_GP_EFFECTS_H
 
 #include "gp_joint_predict.h"
+#include "gp_wide_predict.h"
 #include "r_gp_unpack.h"
 
 /* short_form: may the covariance be in the short form (gp_joint_predict.h)? */
 gpc_joint_fitted r_joint_fitted(SEXP fit, size_t k, int short_form);
+
+/* Effects of many classes (R/gp-wide.R): a list of `steep`, `mean` and `var`. */
+gpc_wide_fitted r_wide_fitted(SEXP wide, size_t k);
 
 /* The short form of a covariance given by its lower triangle, packed by columns (of
  * gp_joint_brief.h, whose `alike` and x these are): list of cov, cross, own and common, or

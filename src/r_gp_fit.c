@@ -283,23 +283,53 @@ static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wid
   return out;
 }
 
-/* The result as a list; without a fit only status, range, farthest and shortest. */
+/* The result as a list; without a fit only status, room (bytes of work space), range,
+ * farthest and shortest. */
 static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
-                        const gpc_fit_result *r, size_t k, const handing *how) {
-  static const char *names[] = {
-      "status",       "range",          "farthest",    "shortest",
-      "elbo",         "hyper",          "inducing",    "q_mean",
-      "q_cov",        "slope_var",      "slope_cross", "passes",
-      "passes_floor", "steps",          "promise",     "floor",
-      "flat",         "separated",      "sparse",      "nodes",
-      "fine_nodes",   "increasing",     "changed",     "ends",
-      "true",         "other",          "sample_rows", "temperature_status",
-      "beta",         "log_beta_error", "effects",     "mass",
-      "site",         "averaged",       "effect_site", ""};
+                        const gpc_fit_result *r, size_t k, const handing *how,
+                        size_t room) {
+  static const char *names[] = {"status",
+                                "range",
+                                "farthest",
+                                "shortest",
+                                "elbo",
+                                "hyper",
+                                "inducing",
+                                "q_mean",
+                                "q_cov",
+                                "slope_var",
+                                "slope_cross",
+                                "passes",
+                                "passes_floor",
+                                "steps",
+                                "promise",
+                                "floor",
+                                "flat",
+                                "separated",
+                                "sparse",
+                                "nodes",
+                                "fine_nodes",
+                                "increasing",
+                                "changed",
+                                "ends",
+                                "true",
+                                "other",
+                                "sample_rows",
+                                "temperature_status",
+                                "beta",
+                                "log_beta_error",
+                                "effects",
+                                "mass",
+                                "site",
+                                "averaged",
+                                "effect_site",
+                                "room",
+                                ""};
   SEXP out = PROTECT(r_named_list(names));
   const double range[4] = {r->range.lowest, r->range.highest, r->range.bulk_low,
                            r->range.bulk_high};
   put(out, names, "status", r_status(status));
+  put(out, names, "room", Rf_ScalarReal((double)room));
   put(out, names, "range", vector_of(4, range));
   put(out, names, "farthest", Rf_ScalarReal(r->farthest));
   put(out, names, "shortest", Rf_ScalarReal(r->shortest));
@@ -352,19 +382,34 @@ static SEXP pack_result(gpc_status status, const gpc_fit_settings *s,
   return out;
 }
 
-SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads) {
+/* A fit and what it works with. */
+typedef struct {
+  SEXP z, labels, weights, settings, threads;
+  r_heap heap;
+} fit_job;
+
+static SEXP fit_with(void *job) {
+  fit_job *j = job;
   gpc_gp_data data = {0};
-  data.z = r_matrix(z, "z", &data.n, &data.k);
-  data.label = r_codes(labels, "labels", data.n, data.k);
-  data.w = r_doubles_or_null(weights, "weights", (R_xlen_t)data.n);
-  data.threads = r_threads(threads);
-  const gpc_fit_settings s = unpack_settings(settings, data.n, data.k);
-  watching watch = {.trace = flag(settings, "trace")};
+  data.z = r_matrix(j->z, "z", &data.n, &data.k);
+  data.label = r_codes(j->labels, "labels", data.n, data.k);
+  data.w = r_doubles_or_null(j->weights, "weights", (R_xlen_t)data.n);
+  data.threads = r_threads(j->threads);
+  const gpc_fit_settings s = unpack_settings(j->settings, data.n, data.k);
+  watching watch = {.trace = flag(j->settings, "trace")};
   gpc_fit_result result;
-  gpc_arena arena = {.base = &r_memory};
+  const gpc_memory heap = r_heap_memory(&j->heap);
+  gpc_arena arena = {.base = &heap};
   const gpc_memory memory = gpc_arena_memory(&arena);
   const gpc_status status =
       gpc_gp_fit(&data, &s, &memory, poll_fit, &watch, &watch.progress, &result);
-  const handing how = {.alike = number(settings, "alike"), .memory = &memory};
-  return pack_result(status, &s, &result, data.k, &how);
+  const handing how = {.alike = number(j->settings, "alike"), .memory = &memory};
+  return pack_result(status, &s, &result, data.k, &how, arena.taken);
+}
+
+/* The work space of a fit may be several times the scores. As memory of R it would stay, as
+ * garbage, beside all that follows. */
+SEXP r_gp_fit(SEXP z, SEXP labels, SEXP weights, SEXP settings, SEXP threads) {
+  fit_job job = {z, labels, weights, settings, threads, {NULL}};
+  return R_ExecWithCleanup(fit_with, &job, r_heap_free, &job.heap);
 }

@@ -1,12 +1,11 @@
 /* r_gp_wide.c: .Call layer of predictions with effects of many classes (gp_wide_predict.h).
  * For `at` see r_gp_unpack.h; `wide` is a list of `steep`, `mean` and `var`. */
 #include "gp_wide_pack.h"
-#include "gp_wide_predict.h"
-#include "r_gp_unpack.h"
+#include "r_gp_effects.h"
 
 #include <string.h>
 
-static gpc_wide_fitted wide_fitted(SEXP wide, size_t k) {
+gpc_wide_fitted r_wide_fitted(SEXP wide, size_t k) {
   const R_xlen_t size = (R_xlen_t)gpc_wide_size(k);
   return (gpc_wide_fitted){.steep = r_number(r_element(wide, "steep"), "steep"),
                            .mean = r_doubles(r_element(wide, "mean"), "mean", size),
@@ -32,7 +31,7 @@ static SEXP own(SEXP p) { return MAYBE_SHARED(p) ? Rf_duplicate(p) : p; }
 /* Probabilities p [n x k] with the effects. */
 SEXP r_wide_apply(SEXP p, SEXP at, SEXP wide, SEXP tilted, SEXP threads) {
   const gpc_gp_data data = r_gp_scores(at, r_threads(threads));
-  const gpc_wide_fitted fit = wide_fitted(wide, data.k);
+  const gpc_wide_fitted fit = r_wide_fitted(wide, data.k);
   r_doubles(p, "p", (R_xlen_t)(data.n * data.k));
   SEXP out = PROTECT(own(p));
   gpc_wide_apply(&data, &fit, r_flag(tilted, "tilted"), &r_memory, r_poll, NULL,
@@ -44,7 +43,7 @@ SEXP r_wide_apply(SEXP p, SEXP at, SEXP wide, SEXP tilted, SEXP threads) {
 /* Means and variances of the sums of the effects: list of matrices [n x k]. */
 SEXP r_wide_latent(SEXP at, SEXP wide) {
   const gpc_gp_data data = r_gp_scores(at, 1);
-  const gpc_wide_fitted fit = wide_fitted(wide, data.k);
+  const gpc_wide_fitted fit = r_wide_fitted(wide, data.k);
   static const char *names[] = {"mean", "var", ""};
   SEXP out = PROTECT(r_named_list(names));
   for (int i = 0; i < 2; i++)
@@ -73,7 +72,7 @@ SEXP r_wide_shift(SEXP p, SEXP mean, SEXP sd, SEXP e) {
 /* The same with drawn effects: e [size x pairs], p [n x k x 2 pairs]. */
 SEXP r_wide_draws(SEXP p, SEXP at, SEXP wide, SEXP e) {
   const gpc_gp_data data = r_gp_scores(at, 1);
-  const gpc_wide_fitted fit = wide_fitted(wide, data.k);
+  const gpc_wide_fitted fit = r_wide_fitted(wide, data.k);
   const size_t size = gpc_wide_size(data.k), pairs = (size_t)XLENGTH(e) / size;
   r_doubles(p, "p", (R_xlen_t)(data.n * data.k * 2 * pairs));
   SEXP out = PROTECT(own(p));

@@ -1,6 +1,7 @@
 /* r_util.c: see r_util.h. */
 #include "r_util.h"
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef _WIN32
@@ -160,3 +161,38 @@ static void memory_release(void *self, void *mark) {
 
 const gpc_memory r_memory = {
     .get = memory_get, .mark = memory_mark, .release = memory_release};
+
+#define HEAD 64 /* bytes before an array: it lies as malloc() has it, if not better */
+
+struct r_heap_piece {
+  r_heap_piece *before;
+};
+
+static void *heap_get(void *self, size_t bytes) {
+  r_heap *heap = self;
+  r_heap_piece *piece = bytes <= SIZE_MAX - HEAD ? malloc(bytes + HEAD) : NULL;
+  if (!piece)
+    Rf_error("cannot allocate %.1f MB of memory", (double)bytes / 1048576.0);
+  piece->before = heap->last;
+  heap->last = piece;
+  ask_for_large_pages(piece, bytes + HEAD);
+  return (char *)piece + HEAD;
+}
+
+/* Pieces stay to the end. */
+static void *heap_mark(void *self) { return ((r_heap *)self)->last; }
+static void heap_release(void *self, void *mark) { (void)self, (void)mark; }
+
+gpc_memory r_heap_memory(r_heap *heap) {
+  return (gpc_memory){
+      .self = heap, .get = heap_get, .mark = heap_mark, .release = heap_release};
+}
+
+void r_heap_free(void *heap) {
+  r_heap *own = heap;
+  while (own->last) {
+    r_heap_piece *piece = own->last;
+    own->last = piece->before;
+    free(piece);
+  }
+}

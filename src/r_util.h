@@ -58,4 +58,14 @@ int *r_work_int(size_t n);
 /* The same memory for modules of the core that ask for it themselves. */
 extern const gpc_memory r_memory;
 
+/* Memory of the system, not of R: all of it is given back at once, by r_heap_free(), which
+ * R_ExecWithCleanup() calls whether its job returns or jumps. Begins as {NULL}. Arrays are not
+ * given back before (arena.h). */
+typedef struct r_heap_piece r_heap_piece;
+typedef struct {
+  r_heap_piece *last;
+} r_heap;
+gpc_memory r_heap_memory(r_heap *heap);
+void r_heap_free(void *heap);
+
 #endif

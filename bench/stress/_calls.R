@@ -156,6 +156,15 @@ all_calls <- function(n = 40, threads = 1) {
     updates = function() lapply(list(calib_temperature, calib_platt, calib_beta, calib_vector, calib_matrix, calib_gp), function(f) {
       predict(suppressWarnings(update(f(d$p, d$y), d$p[1:9, ], d$y[1:9])), d$p[1:5, ])
     }),
+    "updates of 205 classes" = function() { # batches are frozen about a loosened map
+      many <- small_data(220, 205, 13)
+      first <- suppressWarnings(calib_gp(many$z[1:210, ], factor(many$y[1:210], levels = 1:205), integrate = FALSE))
+      predict(suppressWarnings(update(first, many$z[211:220, ], many$y[211:220])), many$z[1:3, ])
+    },
+    "interval of a pair" = function() {
+      set.seed(8)
+      predict(calib_gp(two$p[, 2], two$y == 2), c(0.01, 0.4, 0.9), type = "interval", n_draws = 40)
+    },
     "maps of classes" = function() calib_map(calib_isotonic(d$p, d$y), c(0.1, 0.5)),
     odd = function() predict(calib_none(d$p * (1 + 1e-4), d$y), d$p[1:3, ] * (1 - 1e-4))
   ))

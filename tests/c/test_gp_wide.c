@@ -31,7 +31,8 @@ static void fill(size_t n, double scale, double *x) {
     x[i] = scale * normal();
 }
 
-static double z[N * K], w[N], phi[N * K], pi[N * K];
+static double z[N * K], w[N], pi[N * K];
+static float phi[N * K];
 static int label[N];
 
 static gpc_gp_data make_data(void) {
@@ -40,7 +41,7 @@ static gpc_gp_data make_data(void) {
     w[i] = 1.0 + (double)(i % 3);
     label[i] = 1 + (int)(uniform() * K);
     for (size_t j = 0; j < K; j++)
-      phi[j + K * i] = 0.7 * z[i + N * j];
+      phi[j + K * i] = (float)(0.7 * z[i + N * j]);
   }
   return (gpc_gp_data){
       .n = N, .k = K, .z = z, .floor = -INFINITY, .label = label, .w = w, .threads = 1};
@@ -326,6 +327,7 @@ static void count_poll(void *data) { ++*(int *)data; }
  * and every row is done, whatever the threads. */
 static void test_polls(const gpc_memory *memory) {
   const size_t k = 30, n = gpc_poll_blocks(1, k) + 50, size = gpc_wide_size(k);
+  float *phi_of_all = gpc_get_floats(memory, n * k);
   double *scores = gpc_get_doubles(memory, n * k), *p = gpc_get_doubles(memory, n * k),
          *more = gpc_get_doubles(memory, n * k), *mean = gpc_get_doubles(memory, n * k),
          *var = gpc_get_doubles(memory, n * k), *e = gpc_get_doubles(memory, size);
@@ -334,7 +336,7 @@ static void test_polls(const gpc_memory *memory) {
   for (size_t i = 0; i < size; i++)
     e[i] = fabs(e[i]); /* means and variances */
   for (size_t i = 0; i < n * k; i++) {
-    scores[i] = (double)(i * 7 % 11);
+    phi_of_all[i] = (float)(scores[i] = (double)(i * 7 % 11));
     p[i] = more[i] = 1.0 / (double)k;
   }
   for (size_t i = 0; i < n; i++)
@@ -363,7 +365,7 @@ static void test_polls(const gpc_memory *memory) {
                      .k = k,
                      .size = size,
                      .has = {1, 1, 1},
-                     .phi = scores,
+                     .phi = phi_of_all,
                      .pi = p,
                      .e = e,
                      .var = e,

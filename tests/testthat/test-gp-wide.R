@@ -152,7 +152,7 @@ test_that("limits and held variances are kept to", {
 
 test_that("what is said and drawn of them", {
   fit <- wide$fit
-  expect_output(print(fit), "class effects \\(chosen by \"auto\", change in log evidence \\+.*: .*softmax matrix \\(\\+[0-9.]+\\).* supported by the data")
+  expect_output(print(fit), "class effects chosen by \"auto\": .*softmax matrix \\(change in log evidence \\+")
   expect_output(print(summary(fit)), "effects between classes, by the softmax matrix: .*where the scores say \"")
   terms <- tidy(fit)
   e <- oracle_wide(fit)

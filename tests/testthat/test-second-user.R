@@ -40,8 +40,8 @@ test_that("pictures take the singular, and one period draws without a message", 
 
 test_that("print() says what an update leaves unknown, and scores outside get a remedy", {
   more <- update(few, rain$prob[1:50], rain$rain[1:50])
-  expect_output(print(more), "are not known, since old rows")
-  expect_no_match(capture.output(print(few)), "are not known, since old rows")
+  expect_output(print(more), "are not computed after update")
+  expect_no_match(capture.output(print(few)), "are not computed after update")
   gp <- suppressWarnings(calib_gp(runif(200, 0.4, 0.6), rep(0:1, 100)))
   expect_warning(predict(gp, c(0, 0.5, 1)), "exactly 0 or 1.*calibrate with rows that cover this range", class = "gpcalib_warning_extrapolation")
 })

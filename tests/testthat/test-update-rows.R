@@ -48,14 +48,14 @@ test_that("rows in an object come back: in single precision while they are few, 
 })
 
 test_that("scores of one byte, by hand, and compressed bytes come back", {
-  expect_identical(to_coarse(c(0, -2 * expm1(0.04 * c(1, 10, 254)), -1e9, -Inf), 2), as.raw(c(0, 1, 10, 254, 254, 255)))
+  expect_identical(to_coarse(cbind(c(0, -2 * expm1(0.04 * c(1, 10, 254)), -1e9, -Inf)), 2), as.raw(c(0, 1, 10, 254, 254, 255)))
   x <- c(-with_seed(3, rexp(5000, c(0.1, 1, 10))), 0, -Inf)
   for (unit in c(0.5, 2)) {
-    byte <- to_coarse(x, unit)
+    byte <- to_coarse(cbind(x), unit)
     back <- from_coarse(byte, unit)
     expect_true(all(abs(back - x)[x > -Inf] <= 0.0204 * (unit - x)[x > -Inf]))
     expect_identical(back[x == -Inf], -Inf)
-    expect_identical(to_coarse(back, unit), byte)
+    expect_identical(to_coarse(cbind(back), unit), byte)
   }
   z <- cbind(c(0, -4, -Inf), c(-4, 0, 0), c(-6, -4, -4))
   expect_identical(coarse_unit(z, 1), 2)
@@ -645,12 +645,12 @@ test_that("an update adds a chunk to coarse scores, which read as if all had bee
   both <- pack_chunks(z, 2, first)
   expect_length(both, 2)
   expect_identical(both[[1]], first$scores)
-  expect_identical(unpack_chunks(both), to_coarse(t(z), 2))
+  expect_identical(unpack_chunks(both), to_coarse(z, 2))
   expect_identical(pack_chunks(z[1:30, ], 2, first), first$scores) # no row more
   expect_named(pack_chunks(z, 4, first), c("size", "mask", "words")) # another unit: all anew
   for (n in 31:40) first <- list(n = n, top = -2, scores = pack_chunks(z[seq_len(n), ], 2, first))
   expect_length(first$scores, 11)
-  expect_identical(unpack_chunks(first$scores), to_coarse(t(z), 2))
+  expect_identical(unpack_chunks(first$scores), to_coarse(z, 2))
   for (i in 1:14) first <- list(n = 40L, top = -2, scores = c(first$scores, first$scores[11]))
   expect_named(pack_chunks(rbind(z, z[1, ]), 2, first), c("size", "mask", "words")) # as many as there may be
 })
@@ -665,7 +665,7 @@ test_that("an updated object with many classes is that of all its rows, and a da
   rows <- more$stream$rows
   expect_length(rows$scores, 2)
   once <- stored_scores(list(scores = scores, input = "logits"), TRUE)
-  expect_identical(unpack_chunks(rows$scores), to_coarse(t(once), -rows$top))
+  expect_identical(unpack_chunks(rows$scores), to_coarse(once, -rows$top))
   expect_identical(rows$n, 1000L)
   expect_null(rows_wrong(rows, k))
   rows$scores <- rows$scores[1]
@@ -687,7 +687,7 @@ test_that("how many rows change their most likely class is counted anew while al
   expect_false(is.na(merged$changed)) # they are merged after the fit
   for (gone in list(part(merged, 501:600), part(fit, 401:500, forget = 1))) {
     expect_identical(gone$changed, NA_integer_)
-    expect_output(print(gone), "changed classes of the calibration rows are not known")
+    expect_output(print(gone), "changed classes of the calibration rows are not computed")
     expect_output(print(summary(gone)), "not known after updates")
     expect_identical(part(gone, 601:650)$changed, NA_integer_)
     file <- tempfile()

@@ -179,6 +179,7 @@ check_newdata <- function(object, newdata, threads = 1L, arg = "newdata") {
         " For a single row keep the matrix: scores[1, , drop = FALSE]."
       }))
   }
+  if (is.null(dim(newdata)) && length(newdata) == 2 && length(classes) == 2) check_one_row(newdata, classes, object$input, arg)
   columns <- named_columns(x, classes)
   if (!is.null(columns)) {
     order <- match_columns(columns, classes)
@@ -194,4 +195,18 @@ check_newdata <- function(object, newdata, threads = 1L, arg = "newdata") {
       "fitted to logits. Give logits; if there are none, the logarithms of the probabilities."))
   }
   list(scores = checked$scores, scan = checked$scan, rows = rows)
+}
+
+#' Two numbers that may be one row of a matrix with two columns, which R has made a vector
+#' @noRd
+check_one_row <- function(newdata, classes, input, arg) {
+  keep <- paste0("keep the matrix: scores[1, , drop = FALSE]")
+  if (!is.null(names(newdata)) && !is.null(match_columns(names(newdata), classes))) {
+    stop_input(arg, paste0("is a vector with the names of the two classes (", say_values(names(newdata)), "), which would be two rows"),
+      paste0("If it is one row, ", keep, "; for two rows use unname()."))
+  }
+  if (input == "probs" && is.numeric(newdata) && isTRUE(abs(sum(newdata) - 1) < 1e-8)) {
+    message(small_message(paste0("`", arg, "` is a vector of two numbers with the sum 1: they are read as two rows, each the probability of \"", classes[2],
+      "\". If they are one row, ", keep, ".\n"), "gpcalib_message_vector"))
+  }
 }

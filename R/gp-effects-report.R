@@ -293,7 +293,8 @@ print_effects <- function(effects, classes, known) {
       "none"
     }, if (effects$n_shifted > nrow(shifted)) paste0(", and ", effects$n_shifted - nrow(shifted), " more"), "\n", sep = "")
     if (nrow(shifted) && !is.null(effects$mixed)) {
-      cat("    (offsets alone: map and matrix also change how likely a class is", if (known) "; see the mean probabilities above", ")\n", sep = "")
+      cat("    (offsets alone: map and matrix also change how likely a class is, and can more than undo them; see ",
+        if (known) "the mean probabilities above" else "colMeans(predict(fit, scores))", ")\n", sep = "")
     }
   }
   mixed <- effects$mixed

@@ -36,7 +36,7 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
         } else if (is.null(effect_moves(object))) {
           "Right of 0 the class becomes more likely. "
         } else {
-          "Added to the latent value of the class in every row; map and matrix also change how likely a class is. "
+          "Added to the latent value of the class in every row. Map and matrix also change how likely a class is and can more than undo this: compare mean probabilities. "
         }, "Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 24) 0.65 else if (nrow(rows) > 16 && base_size >= 8) 0.8 else if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))

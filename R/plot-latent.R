@@ -376,7 +376,7 @@ latent_caption <- function(plan, level, histogram, points, base_size) {
       paste0("Band: ", say_level(level), " posterior interval. ")
     },
     if (points) "Circles: inducing inputs, whose values determine the map. ",
-    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences between the classes matter, so all lines are shifted to a common mean.",
+    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences between the classes matter, so all lines are shifted to the same mean over the calibration scores (those of true and of other classes weigh the same).",
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
       if (length(first$classes) == 2) {
         " The effects of the classes are not drawn here; plot_map() shows them."

@@ -60,7 +60,8 @@
 #' `mean = "log"`; for details see "Where probabilities are near 1" in `vignette("methods", package = "gpcalib")`.)
 #'
 #' With two classes a calibrated probability hardly ever falls while the score rises, and the limits allow for that. Each function drawn is replaced by the nearest one that
-#' nowhere falls faster than a quarter of the mean slope (on the scale of log-odds; equation (43c) of the same vignette). So the limits of a score depend on those of its neighbours, and hardly ever fall while the score rises. This is not done where the mean of the
+#' nowhere falls faster than a quarter of the mean slope (on the scale of log-odds; equation (43c) of the same vignette). So the limits of a score depend on those of its neighbours. They can still fall a little while the score
+#' rises where intervals soon become wider, as near the ends of the calibration scores (by up to 0.05 in half of the fits of 1000 rows that we looked at). This is not done where the mean of the
 #' functions clearly falls itself, nor with `integrate = FALSE`, `monotone = TRUE` or `mean = "log"`. `"draws"` are functions as they are drawn.
 #'
 #' The coverage of 95 % intervals was measured in simulations with known truth. Averaged over rows, it is 0.92 to 1.00

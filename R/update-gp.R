@@ -140,7 +140,8 @@ update_fit.calib_gp <- function(object, data, forget) {
   check_total(counted$weights)
   spec <- update_spec(object, data, forget)
   few_before <- sum(rep_weights(batch)) > new_share * sum(rep_weights(counted))
-  spec$again <- spec$updates && (few_before || looks_again(object))
+  # with all rows at hand the fit of all rows is what is wanted, which does not look again
+  spec$again <- spec$updates && !is.null(spec$site) && (few_before || looks_again(object))
   if (spec$updates && is.null(spec$site)) spec <- cheaper_spec(spec, counted)
   if (spec$updates && !few_before) spec$last_floor <- object$floor
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again

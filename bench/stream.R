@@ -1,4 +1,5 @@
 # For the whole table again: rm -rf .build/stream bench/results/stream*.csv, then, on two quiet cores,
+#   export GPCALIB_EVERY=1
 #   GPCALIB_PART=1/2 Rscript bench/stream.R short & GPCALIB_PART=2/2 Rscript bench/stream.R short; wait; Rscript bench/stream.R report
 #
 # Rscript bench/stream.R [PLAN] [SET ...]: update() of calib_gp() batch by batch against fits of all rows so far. PLAN is one of
@@ -8,7 +9,7 @@
 #   frozen  as short, batches of 100, with buffer = 0: no summary is kept, every batch is frozen at once; one order
 #   report  only writes bench/results/stream.md again
 # Log loss of held-out rows from the fifth batch on: in the first order of batches of 100 at batches 5 to 10 and every second one from there, in the other orders at 5, 10 and 20,
-# in batches of 50 and 200 at 5, 10 and the last (GPCALIB_EVERY=1: at every batch in the first order); how far the orders of the batches are apart; the time of an
+# in batches of 50 and 200 at 5, 10 and the last (GPCALIB_EVERY=1: at every batch from the fifth on, in all sizes and orders); how far the orders of the batches are apart; the time of an
 # update as a share of that of the fit of the same rows (first order of batches of 100: at every checkpoint both are timed twice, one after the other, and the lower ones summed). Data as bench/gp-data.R, those with 2000 rows (or half of them, at least
 # 1000). Fits of all rows are the same in every order at the end: they are kept in .build/stream. Every cell (set, size, order) that is through is kept in bench/results/stream.csv; results in bench/results/stream.md. Drift: bench/stream-drift.R.
 
@@ -41,10 +42,10 @@ run <- function(plan, name, size, order_number) {
   set.seed(order_number)
   order <- if (order_number == 1) rows[seq_len(n)] else sample(rows[seq_len(n)])
   every <- Sys.getenv("GPCALIB_EVERY") == "1"
-  batches <- if (size != 100) c(5, 10) else if (order_number > 1) c(5, 10, 20) else if (every) 5:20 else c(5:10, 12, 14, 16, 18)
+  batches <- if (every) 5:40 else if (size != 100) c(5, 10) else if (order_number > 1) c(5, 10, 20) else c(5:10, 12, 14, 16, 18)
   at <- if (plan == "long") seq(1000, n, by = 1000) else if (plan == "frozen") seq(500, n, by = 500) else unique(c(size * batches[size * batches < n], n))
   at <- at[at %% size == 0 & at >= 5 * size]
-  timed <- order_number == 1 && size == 100
+  timed <- FALSE
   time_of <- function(once) if (timed) min(replicate(2, system.time(once())[["user.self"]])) else NA
   fit <- fit_rows(order[seq_len(size)])
   out <- NULL
@@ -55,6 +56,7 @@ run <- function(plan, name, size, order_number) {
     fit <- again()
     if ((size * b) %in% at) {
       end <- size * b == n
+      timed <- order_number == 1 && size == 100 && (b %in% c(5:10, 12, 14, 16, 18) || end)
       file <- file.path(probs_of, paste0(plan, "-", name, "-all.rds")) # the order of rows does not matter to a fit
       took <- time_of(again)
       time <- time_of(function() fit_rows(order[seq_len(size * b)]))
@@ -150,12 +152,11 @@ order_of <- function(plan) {
 }
 writeLines(c("# Streaming against fits of all rows", "", sprintf(
   "%s, R %s; `Rscript bench/stream.R`. calib_gp(integrate = FALSE). The first batch is fitted, the others are", Sys.Date(), getRversion()),
-  "taken in by update(); compared with fits of all rows so far on held-out rows from the fifth batch on: at ten batches in the first order of batches of 100, else at the fifth, the tenth and the last (long: every 1000 rows).",
+  "taken in by update(); compared with fits of all rows so far on held-out rows: 2000 rows at every batch from the fifth on, in all orders and sizes; long: every 1000 rows.",
   "The change of a row's probabilities between orders is half the sum of absolute differences. The aim is .002.", "",
   "Asked: at most .002 more than the fit of all rows at every batch from the fifth on; orders of the batches apart by less than .005 in",
   "log loss and in the mean change of a probability; an update takes less time than the fit of all rows.", "",
   "A set, size or order that is missing below has not been run. Bytes: of the serialised object.",
-  "Cells are of different days: sets of more than 200 classes and those of 100 classes with the version of commit 013892d, the others before it; it changes only what is done for more than 200 classes.", "",
   "Why the order matters for nextword_k1000, what the bytes are and how many saveRDS() writes: bench/results/stream-limits.md.", "",
   "## 2000 rows, default settings", "", summary_of("short"), order_of("short"), "", table_of("short"), "",
   "## Up to 6000 rows, default settings: many rows are frozen at the end", "", summary_of("long"), "", table_of("long"), "",

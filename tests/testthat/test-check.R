@@ -390,3 +390,18 @@ test_that("classes that scores and labels do not share are named, with a remedy 
   # Other names are other names.
   expect_error(log_loss(p, factor(c("w", "x", "y", "z"))), "do not match the classes", class = "gpcalib_error_input")
 })
+
+test_that("one row of two columns that R has made a vector is noticed", {
+  set.seed(60)
+  p <- cbind(no = stats::runif(80), yes = 0)
+  p[, "yes"] <- 1 - p[, "no"]
+  y <- factor(ifelse(stats::runif(80) < p[, "yes"], "yes", "no"), c("no", "yes"))
+  fit <- calib_platt(p, y)
+  expect_error(predict(fit, p[1, ]), "is a vector with the names of the two classes.*drop = FALSE", class = "gpcalib_error_input")
+  expect_message(predict(fit, unname(p[1, ])), "read as two rows, each the probability of \"yes\".*drop = FALSE", class = "gpcalib_message_vector")
+  expect_no_message(predict(fit, c(0.2, 0.7)))
+  expect_no_message(predict(fit, unname(p[1:2, 2])))
+  expect_no_message(predict(fit, c(a = 0.2, b = 0.7)))
+  expect_no_message(predict(fit, p[1, , drop = FALSE]))
+  expect_identical(suppressMessages(predict(fit, c(0.3, 0.7)))[2, ], predict(fit, 0.7)[1, ])
+})

@@ -189,7 +189,7 @@ draw_confidence <- function(rows, conf_level, base_size) {
     labs(
       x = "Underconfidence", y = "Overconfidence", colour = NULL, shape = NULL, linetype = NULL,
       caption = wrap_words("Vertical: mean confidence of wrong predictions. Horizontal: mean doubt (1 - confidence) of correct ones. A calibrated forecast lies on the line",
-        if (many) paste0(" of its colour, which its accuracy determines", if (stems) " (thin stems join points and lines)", if (!by_group && any(diff(sort(lines$accuracy)) < 0.002)) "; forecasts of nearly equal accuracy share one line") else " that its accuracy determines",
+        if (many) paste0(" of its colour, which its accuracy determines", if (stems) " (thin stems join points and lines)", if (!by_group && any(diff(sort(lines$accuracy)) < 0.002)) "; the lines of nearly equal accuracies coincide or nearly so") else " that its accuracy determines",
         ". Points above their line are too confident, points below it not confident enough. ", "Of two forecasts on a line the better one is nearer to the origin.", if (legend$brackets) " In brackets: accuracy.",
         if (nrow(ranged)) paste0(" Bars: ", say_level(conf_level), " bootstrap intervals."),
         if (length(lost)) {

@@ -8,7 +8,7 @@
 #'
 #' A constant added to a map changes no probability. All curves are therefore shifted to have the same average over the
 #' calibration scores, in which the scores of the true classes and those of the other classes each have half of the
-#' weight. The band is the pointwise posterior interval of the map minus this average (by normal quantiles). It shows
+#' weight (without a fit of [calib_gp()]: over the scores drawn). The band is the pointwise posterior interval of the map minus this average (by normal quantiles). It shows
 #' how precisely the shape of the map is estimated, without the constant, which the data cannot determine.
 #'
 #' For one [calib_gp()] the lines to compare with are its prior mean, the map of temperature scaling
@@ -249,7 +249,7 @@ draw_latent <- function(plan, curves, points, level, histogram, base_size) {
     ggplot2::scale_discrete_manual("linewidth", values = width, breaks = maps, labels = said) +
     latent_x_scale(plan) +
     labs(x = latent_axis(plan), y = if (histogram) NULL else latent_panels[1], caption = latent_caption(plan, level, histogram,
-        !is.null(points), base_size), colour = NULL, linetype = NULL, linewidth = NULL) +
+        !is.null(points), on_prior(plan, curves), base_size), colour = NULL, linetype = NULL, linewidth = NULL) +
     picture_theme(base_size) +
     legend_above(said, c("colour", "linetype", "linewidth"), base_size)
   if (!histogram) return(plot + scale_y_continuous(limits = limits, labels = say_plain))
@@ -365,7 +365,15 @@ scores_said <- " Below: scores of the true class (blue outline) and of the other
 #' @noRd
 tiny_words <- function(histogram, base_size) histogram && base_size < 8
 
-latent_caption <- function(plan, level, histogram, points, base_size) {
+#' Does the line of the prior mean lie upon that of a single fit?
+#' @noRd
+on_prior <- function(plan, curves) {
+  if (length(plan$fits) > 1 || !"Prior mean" %in% levels(curves$map)) return(FALSE)
+  mean <- split(curves$mean, curves$map)
+  max(abs(mean[["Prior mean"]] - mean[[1]])) < 0.005 * diff(range(mean[[1]]))
+}
+
+latent_caption <- function(plan, level, histogram, points, same, base_size) {
   seen <- plan$seen
   first <- if (length(plan$gps)) plan$gps[[1]]
   some <- !is.null(seen) && seen$rows < first$n &&
@@ -376,7 +384,9 @@ latent_caption <- function(plan, level, histogram, points, base_size) {
       paste0("Band: ", say_level(level), " posterior interval. ")
     },
     if (points) "Circles: inducing inputs, whose values determine the map. ",
-    if (length(plan$fits) + length(latent_lines(plan)) > 1) "Only differences between the classes matter, so all lines are shifted to the same mean over the calibration scores (those of true and of other classes weigh the same).",
+    if (length(plan$fits) + length(latent_lines(plan)) > 1) paste0("Only differences between the classes matter, so all lines are shifted to the same mean over the ",
+      if (is.null(seen)) "scores drawn." else "calibration scores (those of true and of other classes weigh the same)."),
+    if (same) " Posterior and prior mean are nearly the same: their lines coincide.",
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
       if (length(first$classes) == 2) {
         " The effects of the classes are not drawn here; plot_map() shows them."

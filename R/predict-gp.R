@@ -49,7 +49,7 @@
 #' with `integrate = FALSE`: see the section on hyperparameters of [calib_gp()]. Probabilities and `"latent"` are
 #' computed with the optimal values of both. The average of many draws therefore differs from `type = "prob"`. Usually the difference is
 #' small, but it can be large where few rows inform the map, or where curved maps fit nearly as well as the best one, a straight line: for the calibration rows of [rain_nyc] and a score of 0.9, `type = "prob"` is 0.54, the average of
-#' the draws 0.43 and the 95 % interval 0.24 to 0.64. To get the average over the hyperparameters, use `apply(draws, 1:2, mean)` with the array that
+#' the draws 0.43 and the 95 % interval 0.28 to 0.62. To get the average over the hyperparameters, use `apply(draws, 1:2, mean)` with the array that
 #' `type = "draws"` returns. For the same reason a probability can lie near one end of its interval; an interval that would not
 #' contain it is extended. An interval describes the uncertainty of the calibrated probability
 #' itself, that is, of the map. It is not a prediction interval for the next label.

@@ -244,8 +244,8 @@ say_excluded <- function(outside, level, what, others) {
   observed <- sum(outside, na.rm = TRUE)
   count <- sum(!is.na(outside))
   expected <- (1 - level) * count
-  paste0(observed, " of the ", count, " intervals", if (others) paste(" of the", what, "not named before"), if (observed == 1) " excludes it" else " exclude it",
-    "; about ", format(signif(expected, if (expected < 1) 1 else 2)), " would for calibrated probabilities. ", if (may_be_chance(outside, level)) {
+  paste0(observed, " of the ", count, " intervals", if (others) paste(" of the", what, "not called miscalibrated"), if (observed == 1) " excludes it" else " exclude it",
+    "; about ", format(signif(expected, if (expected < 1) 1 else 2)), " would by chance. ", if (may_be_chance(outside, level)) {
       "This may be chance."
     } else {
       paste0("This is more than chance explains: some of these ", what, " are likely to be off somewhat", if (others) ", too", ".")

@@ -133,6 +133,6 @@ test_that("eight forecasts have their accuracies in the legend", {
 test_that("the caption says where lines of like accuracies coincide", {
   y <- rep(1:0, c(70, 30))
   caption <- function(...) gsub("\n", " ", plot_confidence(list(...), y)$labels$caption)
-  expect_match(caption(A = rep(.9, 100), B = rep(.8, 100)), "forecasts of nearly equal accuracy share one line", fixed = TRUE)
+  expect_match(caption(A = rep(.9, 100), B = rep(.8, 100)), "the lines of nearly equal accuracies coincide or nearly so", fixed = TRUE)
   expect_no_match(caption(A = rep(.9, 100), B = rep(c(.8, .3), c(90, 10))), "coincide", fixed = TRUE)
 })

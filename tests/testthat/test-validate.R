@@ -289,7 +289,7 @@ test_that("how many intervals are expected to exclude the ideal by chance is not
   v <- calib_validate(ifelse(by == "men", p / 2, p), y, by = by)
   v$conf.low[v$measure == "slope" & v$by == "women"] <- 1.01
   expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")),
-    "\"men\" \\(O:E[^)]*\\). Single intervals also exclude the ideal value for \"women\" \\(slope\\)\\. 1 of the 3 intervals of the groups not named before excludes it; about 0.2 would for calibrated probabilities\\. This may be chance\\.")
+    "\"men\" \\(O:E[^)]*\\). Single intervals also exclude the ideal value for \"women\" \\(slope\\)\\. 1 of the 3 intervals of the groups not called miscalibrated excludes it; about 0.2 would by chance\\. This may be chance\\.")
 })
 
 test_that("zeros have no sign", {
@@ -315,8 +315,8 @@ test_that("a limit above 0 is not printed as 0", {
 test_that("more intervals that exclude the ideal than by chance are not said to be chance", {
   off <- function(out, of) matrix(rep(c(TRUE, FALSE), c(out, of - out)), 3)
   expect_identical(say_excluded(off(19, 30), 0.95, "classes", FALSE),
-    "19 of the 30 intervals exclude it; about 1.5 would for calibrated probabilities. This is more than chance explains: some of these classes are likely to be off somewhat.")
-  expect_match(say_excluded(off(9, 15), 0.95, "classes", TRUE), "^9 of the 15 intervals of the classes not named before exclude it; about 0.8 .* are likely to be off somewhat, too\\.$")
+    "19 of the 30 intervals exclude it; about 1.5 would by chance. This is more than chance explains: some of these classes are likely to be off somewhat.")
+  expect_match(say_excluded(off(9, 15), 0.95, "classes", TRUE), "^9 of the 15 intervals of the classes not called miscalibrated exclude it; about 0.8 .* are likely to be off somewhat, too\\.$")
   expect_match(say_excluded(off(4, 30), 0.95, "classes", FALSE), "4 of the 30 .* This may be chance\\.$")
   expect_false(may_be_chance(off(5, 30), 0.95))
 })

@@ -26,9 +26,10 @@
 #'   Then the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
 #'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. In the first two cases a new
 #'   summary begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
-#'   dropped, and the range of the scores can grow. Only the `floor` for zeros and the scale of the effects no longer change.
+#'   dropped, and the range of the scores can grow. (Where the evidence for an effect is borderline, an update and the fit of all rows may decide differently; in 1 of
+#'   2716 comparisons the log loss of the update was more than 0.002 higher, by 0.0024.) Only the `floor` for zeros and the scale of the effects no longer change.
 #'   Fits with more than 420 class effects (matrix effects of 21 to 26 classes) have no such quadratic: they
-#'   can be updated up to 10,000 rows in all. With more than 26 classes
+#'   can be updated up to 10,000 rows in all, from a summary of their rows (with 26 classes and 3000 rows the log loss was 0.01 higher than that of the fit of all rows). With more than 26 classes
 #'   the quadratic function treats the class effects, offsets and matrix entries alike, as independent of each other.
 #'
 #'   The order of the batches matters most with more than 200 classes, because no rows are stored. On one set of 1000 classes (20 batches of 100 rows, ten orders) the probabilities of a row changed by up

@@ -156,6 +156,11 @@ all_calls <- function(n = 40, threads = 1) {
     updates = function() lapply(list(calib_temperature, calib_platt, calib_beta, calib_vector, calib_matrix, calib_gp), function(f) {
       predict(suppressWarnings(update(f(d$p, d$y), d$p[1:9, ], d$y[1:9])), d$p[1:5, ])
     }),
+    "packed scores" = function() {
+      below <- -abs(d$z)
+      below[1] <- -Inf
+      list(.Call(gpcalib:::C_short_scores, below, 6), .Call(gpcalib:::C_coarse_scores, below, 1, 0.04), .Call(gpcalib:::C_median_below, below))
+    },
     "updates of 205 classes" = function() { # batches are frozen about a loosened map
       many <- small_data(220, 205, 13)
       first <- suppressWarnings(calib_gp(many$z[1:210, ], factor(many$y[1:210], levels = 1:205), integrate = FALSE))

@@ -100,10 +100,10 @@ interval_table <- function(values, truth, classes, most, raw, brackets) {
 #' Probabilities in brackets: two digits, those beside 0 and 1 told apart from these
 #' @noRd
 say_raw <- function(p) {
-  said <- say_each(signif(p, 2))
+  said <- vapply(signif(p, 2), say_decimal, "")
   high <- !is.na(p) & p > 0.99
   said[high] <- say_each(1 - signif(1 - p[high], 1))
-  said[!is.na(p) & p > 0 & p < 1e-4] <- "<1e-4"
+  said[!is.na(p) & p > 0 & p < 1e-4] <- "<.0001"
   said[!is.na(p) & p < 1 & p > 1 - 1e-4] <- ">.9999"
   said
 }

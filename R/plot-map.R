@@ -264,18 +264,19 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
     square_theme()
 }
 
-#' Rows of step maps that carry a mark: up to eight corners of each, those of different maps at different probabilities
+#' Rows of step maps that carry a mark: up to eight corners of each, those of different maps of a panel at different probabilities
 #' @noRd
 mark_steps <- function(rows, names) {
-  used <- numeric()
+  used <- list() # of each class: each has a panel
   parts <- list()
   for (name in names) for (part in split(rows[rows$fit == name, ], rows$class[rows$fit == name], drop = TRUE)) {
+    class <- as.character(part$class[1])
     bend <- abs(diff(diff(part$calibrated)))
     corners <- 1L + which(bend > 1e-9)
     corners <- corners[c(TRUE, diff(corners) > 1)] # a corner between two places bends at both
-    corners <- corners[!part$p[corners] %in% used]
+    corners <- corners[!part$p[corners] %in% used[[class]]]
     if (length(corners) > 8) corners <- corners[round(seq(1, length(corners), length.out = 8))]
-    used <- c(used, part$p[corners])
+    used[[class]] <- c(used[[class]], part$p[corners])
     parts <- c(parts, list(part[corners, ]))
   }
   do.call(rbind, parts)

@@ -74,7 +74,7 @@ plot_evidence <- function(monitor, base_size) {
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
     scale_periods(nrow(path), monitor$period[path[, 2]], base_size) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
-      caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean (", if (any(lined)) "thick" else "large point", "). Dashed red line: alarm, at an e-value of ",
+      caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean", if (any(lined)) " (thick)" else if (nrow(table)) " (large point)", ". Dashed red line: alarm, at an e-value of ",
         format(1 / monitor$level), ".", if (beyond) " Values above 1e12 are drawn at 1e12, those below 1e-12 at 1e-12.",
         if (length(never)) " Inf: all e-values are infinite, because a label had probability 0.", say_restarts(path[, 1], " (evidence counts from 1 again)"), base_size = base_size))
 }

@@ -205,7 +205,7 @@ FacetSquare <- ggproto("FacetSquare", ggplot2::FacetGrid,
 
 corner_layer <- function(tables, rows, plan, base_size) {
   few <- plan$columns > 2 || base_size < 8
-  parts <- lapply(tables, corner_numbers, few = few, crowded = is_crowded(plan, base_size))
+  parts <- lapply(tables, corner_numbers, few = few, crowded = is_crowded(plan, base_size), mean_gap = says_mean_gap(tables, base_size))
   text <- join_tables(parts)
   # Where there is no room for all lines, there may be for the first, and else for none.
   place <- function(labels) vapply(seq_len(nrow(text)), function(i) {
@@ -229,7 +229,9 @@ corner_layer <- function(tables, rows, plan, base_size) {
     lineheight = 0.95, colour = "grey20")
 }
 
-corner_numbers <- function(table, few, crowded = FALSE) {
+#' @param mean_gap whether there is room for the mean confidence less the accuracy, and for its words in the caption.
+#' @noRd
+corner_numbers <- function(table, few, crowded = FALSE, mean_gap = TRUE) {
   type <- attr(table, "type")
   corner <- attr(table, "corner")
   # What the caption would have to explain is left out where it would be too small to read.
@@ -250,14 +252,19 @@ corner_numbers <- function(table, few, crowded = FALSE) {
     return(data.frame(class = per$class, label = label))
   }
   label <- paste("ECE", say_three(per$ece))
-  if (type == "confidence" && is_whole(table) && !crowded) {
-    label <- paste0(label, "\n", if (few) "conf. - acc. " else "confidence - accuracy ", say_signed(per$confidence - per$observed))
+  if (type == "confidence" && is_whole(table) && !crowded && mean_gap) {
+    # On one line these would be too long to be drawn in a size that can be read.
+    label <- paste0(label, "\n", if (few) "conf. - acc.\n" else "confidence\n- accuracy ", say_signed(per$confidence - per$observed))
   } else if (type == "event" && !few) {
     label <- paste0(label, "\nmean forecast ", say_three(per$confidence), "\nfrequency ",
       say_three(per$observed))
   }
   data.frame(class = per$class, label = label)[per$n > 0, ]
 }
+
+#' Small panels side by side have no room for it
+#' @noRd
+says_mean_gap <- function(tables, base_size) base_size >= 8 || length(tables) == 1
 
 say_signed <- function(x) paste0(if (x >= 5e-4) "+", sub("^-(0[.]?0*)$", "\\1", say_three(x)))
 
@@ -426,7 +433,7 @@ say_corner <- function(tables, plan, base_size) {
     }
     return(if (few) " ICI: mean distance from the diagonal." else " ICI, E90, Emax: mean, 90% quantile and maximum of its distance from the diagonal.")
   }
-  if (plan$type == "confidence" && (base_size >= 8 || length(tables) == 1)) { # small panels side by side have no room for it
+  if (plan$type == "confidence" && says_mean_gap(tables, base_size)) {
     paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (positive: overconfident).")
   }
 }

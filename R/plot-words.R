@@ -87,7 +87,11 @@ makeContext.gpcalib_table <- function(x) {
     x <- set_caption(x, caption, paste0(caption$words, caption$instead))
   }
   x <- fit_strips(x, cells, "^strip-[tb]", 1)
-  x <- fit_strips(x, cells, "^strip-[lr]", 2)
+  x <- fit_strips(x, cells, "^strip-r", 2)
+  # Those at the left are titles of axes, each of another length, with nothing beside the gap between the panels.
+  gap <- panel_gap(x)
+  for (name in grep("^strip-l", x$layout$name, value = TRUE)) x <- fit_strips(x, cells, paste0("^", name, "$"), 2, gap)
+  x <- centre_legend(x)
   class(x) <- setdiff(class(x), "gpcalib_table")
   grid::makeContext(x)
 }
@@ -145,19 +149,45 @@ set_corners <- function(x, size, of = is_corner) {
   x
 }
 
+#' Points between two panels, one above the other; 0 if there is one row of them
+#' @noRd
+panel_gap <- function(x) {
+  panels <- x$layout[grepl("^panel", x$layout$name), ]
+  rows <- sort(unique(panels$t))
+  if (length(rows) < 2) return(0)
+  grid::convertHeight(sum(x$heights[seq(rows[1] + 1, rows[2] - 1)]), "pt", valueOnly = TRUE)
+}
+
+#' A legend that would be cut off if it stood above (or below) the middle of the panels stands in the middle of the picture
+#' @noRd
+centre_legend <- function(x) {
+  inches <- function(widths) if (length(widths)) grid::convertWidth(sum(widths), "inches", valueOnly = TRUE) else 0
+  panels <- x$layout[grepl("^panel", x$layout$name), ]
+  for (i in grep("^guide-box", x$layout$name)) {
+    at <- x$layout[i, ]
+    if (!inherits(x$grobs[[i]], "gtable") || at$b >= min(panels$t) && at$t <= max(panels$b)) next
+    beside <- inches(x$widths[seq_len(at$l - 1)]) - inches(x$widths[seq_len(length(x$widths) - at$r) + at$r])
+    if (inches(x$grobs[[i]]$widths) <= inches(unit(1, "npc")) - abs(beside)) next
+    x$layout$l[i] <- 1L
+    x$layout$r[i] <- length(x$widths)
+  }
+  x
+}
+
 strip_sizes <- c(1, 0.9, 0.8, 0.7, 0.65) # of the usual size of a title: smaller ones before words are left out
 
 #' Titles of panels that are wider than these: wrapped again, then smaller, all alike, then shortened
 #'
 #' @param side 1: titles above panels, which have their width; 2: beside them, which have their height.
+#' @param more points that they have beyond these.
 #' @noRd
-fit_strips <- function(x, cells, pattern, side) {
+fit_strips <- function(x, cells, pattern, side, more = 0) {
   strips <- grep(pattern, x$layout$name)
   words <- lapply(x$grobs[strips], text_grobs)
   strips <- strips[lengths(words) == 1]
   words <- unlist(words[lengths(words) == 1], recursive = FALSE)
   labels <- vapply(words, function(word) paste(as.character(word$label), collapse = ""), "")
-  room <- cells[strips, side] - 2
+  room <- cells[strips, side] + more - 2
   wide <- function(labels, size) {
     mapply(function(label, word) {
       style <- list(size = size * word$gp$fontsize, family = word$gp$fontfamily, face = word$gp$font)

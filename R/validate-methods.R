@@ -185,7 +185,7 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
     } else {
       "those with the smallest p-values, smallest first"
     }
-    plot <- plot + labs(subtitle = paste0(length(shown), " of ", count, " ", what, ", ", why))
+    plot <- plot + labs(subtitle = paste(strwrap(paste0(length(shown), " of ", count, " ", what, ", ", why), if (base_size < 8) 48 else 66), collapse = "\n"))
     if (is.null(classes)) {
       message(small_message(paste0(length(shown), " of ", count, " ", what, " are drawn, ", why, ". ",
         if (what == "classes") "Choose others with autoplot(x, classes = ): their names, or how many.\n" else "Draw others with autoplot(x[x$by == \"...\", ]).\n"),

@@ -548,7 +548,9 @@ test_that("infinite e-values are marked, not drawn as large ones", {
   expect_identical(unique(plot$data$look), 1L)
   marks <- Filter(function(layer) inherits(layer$geom, "GeomText"), plot$layers)[[1]]
   expect_equal(marks$data$look, 2:3)
-  expect_silent(ggplot2::ggplot_build(autoplot(calib_monitor(c(0, 0.4), c(TRUE, FALSE)))))
+  none <- autoplot(calib_monitor(c(0, 0.4), c(TRUE, FALSE)))
+  expect_silent(ggplot2::ggplot_build(none))
+  expect_match(attr(none$labels$caption, "words"), "the alarm uses the mean. Dashed", fixed = TRUE) # there is no point to be large
 })
 
 test_that("pictures mark a restart by a line and say so", {

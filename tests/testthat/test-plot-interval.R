@@ -105,7 +105,7 @@ test_that("raw probabilities are hollow circles, or stand in brackets", {
 })
 
 test_that("raw probabilities in brackets are 0 and 1 only where they are, and points of many rows smaller", {
-  expect_identical(say_raw(c(0, 3e-6, 1e-4, 0.01642, 0.7059, 0.9962, 0.999999, 1)), c("0", "<1e-4", "1e-04", "0.016", "0.71", "0.996", ">.9999", "1"))
+  expect_identical(say_raw(c(0, 3e-6, 1e-4, 0.01642, 0.7059, 0.9962, 0.999999, 1)), c("0", "<.0001", "0.0001", "0.016", "0.71", "0.996", ">.9999", "1"))
   fit <- calib_platt(rain_nyc$prob, rain_nyc$rain)
   size <- function(rows) {
     layers <- plot_interval(fit, rain_nyc$prob, rain_nyc$rain, rows = rows, base_size = 11)$layers

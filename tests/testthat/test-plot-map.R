@@ -64,6 +64,10 @@ test_that("steps are solid lines with marks of their own, beside others", {
   on_line <- merge(marked[c("x", "y", "colour")], lines[c("x", "y", "colour")])
   expect_identical(nrow(on_line), nrow(marked))
   expect_length(layers_of(plot_map(histogram)), 2)
+  # Panels of other classes have their own.
+  rows <- data.frame(p = rep(0:8 / 8, 2), calibrated = rep(c(0, 0, 0, 1, 1, 1, 0, 0, 0), 2), class = rep(c("a", "b"), each = 9), fit = "H")
+  many <- mark_steps(rows, "H")
+  expect_identical(many$p[many$class == "a"], many$p[many$class == "b"])
 })
 
 test_that("wrong arguments are input errors", {

@@ -90,3 +90,19 @@ test_that("a legend of twelve entries fits beside the axis, in two rows if names
   expect_lt(grid::convertWidth(sum(box$widths), "pt", valueOnly = TRUE), 396)
   expect_lt(grid::convertHeight(sum(box$heights), "pt", valueOnly = TRUE), 40)
 })
+
+test_that("a legend that would be cut off above the panels stands above the whole picture", {
+  grDevices::pdf(NULL, 3, 2)
+  on.exit(grDevices::dev.off())
+  columns <- function(names, size = 7) {
+    p <- seq(0.05, 0.95, length.out = 60)
+    drawn <- grid::makeContext(ggplot2::ggplotGrob(plot_murphy(stats::setNames(lapply(seq_along(names), function(i) p^i), names), rep(0:1, 30), base_size = size)))
+    at <- drawn$layout[grep("guide-box", drawn$layout$name)[1], ]
+    c(at$l, at$r, length(drawn$widths))
+  }
+  narrow <- columns(c("one", "two"))
+  expect_gt(narrow[1], 1)
+  expect_lt(narrow[2], narrow[3])
+  wide <- columns(paste0(strrep("M", 7), 1:8)) # wider than other letters
+  expect_identical(wide[1:2], c(1L, wide[3]))
+})

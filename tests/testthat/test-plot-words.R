@@ -161,5 +161,7 @@ test_that("of titles that are too long only these are shortened", {
   drawn <- grid::makeContext(ggplot2::ggplotGrob(plot))
   titles <- vapply(drawn$grobs[grep("^strip-l", drawn$layout$name)], function(grob) as.character(text_grobs(grob)[[1]]$label), "")
   expect_identical(titles[1], "Latent g")
+  sizes <- vapply(drawn$grobs[grep("^strip-l", drawn$layout$name)], function(grob) text_grobs(grob)[[1]]$gp$fontsize, 0)
+  expect_lt(sizes[2], sizes[1]) # and only these are smaller
   expect_equal(title_letters(3), 20) # "Temperature scaling" on one line
 })

@@ -136,6 +136,9 @@ test_that("the picture has six classes, those with the smallest p-values, or the
   expect_length(shown(), 6)
   expect_message(plot <- autoplot(valid), "6 of 8 classes are drawn", class = "gpcalib_message_classes")
   expect_match(plot$labels$subtitle, "6 of 8 classes, those with the smallest p-values")
+  small <- suppressMessages(autoplot(valid, base_size = 7))$labels$subtitle
+  expect_match(small, "\n", fixed = TRUE) # one line would be cut off
+  expect_identical(gsub("\n", " ", small), plot$labels$subtitle)
   expect_match(attr(plot$labels$caption, "words"), "^N = 800")
   expect_identical(shown(classes = 8), letters[1:8])
   expect_identical(shown(classes = c("c", "a")), c("c", "a"))

@@ -43,7 +43,7 @@
 #' @return `summary()`: a data frame of class `summary.calib_study` with one row per data set, metric
 #'   and method and the columns `data`, `metric`, `method`, `splits` (the number of successful ones), `failed`, `infinite`
 #'   (the number of splits with an infinite value), `mean`, `sd`, `std.error`, `difference` to the reference and its
-#'   `diff.error`, over the splits in which both succeeded, `best` (whether it is marked), and the medians of `fit_time` and
+#'   `diff.error`, over the splits in which both succeeded (with `std_error = "rows"` the error uses all rows that either was tested on, and can be too large where one of them failed in some splits), `best` (whether it is marked), and the medians of `fit_time` and
 #'   `predict_time` in seconds. `print()` returns its argument.
 #' @references
 #' Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. *Machine Learning*

@@ -123,7 +123,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     floors = if (mean == "log") floors else log(floors), floor_prior = floor_prior(floors, spec),
     n_inducing = as.integer(if (length(inducing) == 1) inducing else 0L),
     inducing = if (length(inducing) > 1) inducing else numeric(), move = spec$move,
-    again = isTRUE(spec$again), variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
+    variance = held("variance"), lengthscale = held("lengthscale"), least_l = max(0, spec$least_l), noise = held("noise", 1e-6),
     slope = held("slope", if (mean == "linear") NA_real_ else 1),
     arg = data$scan$arg, tol = spec$control$tol, effects_tol = max(0, spec$effects_tol), enough = max(0, spec$enough), max_passes = spec$control$max_passes,
     bins = seen_bins, trace = spec$control$trace,

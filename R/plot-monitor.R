@@ -21,7 +21,8 @@
 #' m <- calib_monitor(classes = levels(rain$rain))
 #' for (now in unique(month[month > "03"])) {
 #'   rows <- month == now
-#'   m <- update(m, predict(fit, rain$prob[rows]), rain$rain[rows], period = now, restart = now == "09")
+#'   p <- predict(fit, rain$prob[rows])
+#'   m <- update(m, p, rain$rain[rows], period = now, restart = now == "09")
 #' }
 #' autoplot(m)
 #' autoplot(m, "reliability")

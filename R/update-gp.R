@@ -106,11 +106,6 @@ update_spec <- function(object, data, forget) {
 
 new_share <- 0.2 # of the rows at hand: with more of them in the batch, the fit before says little of what there is now
 
-#' Is a process that has vanished worth looking for a second time? Where the rows before had one, by half a parameter that they determine
-#' (NO_PROCESS in src/gp_floors.c), or effects, which may have taken its place
-#' @noRd
-looks_again <- function(object) object$class_effects != "none" || length(object$q_mean) - sum(diag(object$q_cov)) >= 0.5
-
 # Nats: more rows have a lower bound, and what other hyperparameters gain of old rows is less. A quadratic that promises more has been left: where a label had
 # a low probability its gradient is large and its curvature small (hpc_cv with buffer = 0: a bound of +4555 and a log loss .8 too high).
 site_gain <- 20
@@ -140,8 +135,6 @@ update_fit.calib_gp <- function(object, data, forget) {
   check_total(counted$weights)
   spec <- update_spec(object, data, forget)
   few_before <- sum(rep_weights(batch)) > new_share * sum(rep_weights(counted))
-  # with all rows at hand the fit of all rows is what is wanted, which does not look again
-  spec$again <- spec$updates && !is.null(spec$site) && (few_before || looks_again(object))
   if (spec$updates && is.null(spec$site)) spec <- cheaper_spec(spec, counted)
   if (spec$updates && !few_before) spec$last_floor <- object$floor
   given <- !is.null(spec$site) || is.null(stream$rows) || stream$rows$given # else the floor is chosen again

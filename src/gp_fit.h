@@ -27,8 +27,6 @@ typedef struct {
   int move;                  /* are they moved as well? */
   double variance, lengthscale, slope; /* held fixed; NAN: estimated. Without a slope to
                                           estimate (eq. (3)) slope is held at 1 */
-  int again; /* where floors were chosen from and the process of the best one has vanished:
-                look for one once more */
   double least_l; /* no lengthscale shorter than this is estimated; 0: no such limit */
   double noise;
   const int *arg; /* [n] class with the highest score of each row, from 1 */

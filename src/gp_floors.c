@@ -62,37 +62,6 @@ static gpc_status optimise(gpc_fitting *f, int quick, double to_beat, gpc_optimi
   }
 }
 
-#define NO_PROCESS 0.5 /* parameters that the rows have determined, m - tr(S) */
-
-/* Is nothing left of the process? Its variance need not be small for that: with a long
- * lengthscale it adds a constant. */
-static int lost_process(const gpc_fitting *f) {
-  double left = (double)f->at.m;
-  for (size_t i = 0; i < f->at.m; i++)
-    left -= f->at.q_cov[i * (f->at.m + 1)];
-  return left < NO_PROCESS;
-}
-
-/* The fit of the chosen floor began where the quick fit of that floor ended, and this where
- * that of another floor had: without a process they are as near to the optimum without one
- * as can be. Once more from where a fit of a given floor begins; the better one stays. */
-static gpc_status optimise_again(gpc_fitting *f, gpc_optimiser *o) {
-  const double elbo = o->here.elbo;
-  gpc_params line = f->at;
-  f->at = gpc_params_get(f->memory, f->settings->m ? f->settings->m : GPC_FIRST_INDUCING);
-  f->begun = f->warm = 0;
-  gpc_start_inducing(f, f->at.m, f->at.inducing);
-  const gpc_status status = optimise(f, 0, elbo, o);
-  if (gpc_fitting_done(status) && o->here.elbo > elbo) {
-    gpc_params_give(f->memory, &line);
-    return status;
-  }
-  gpc_params_give(f->memory, &f->at);
-  f->at = line;
-  f->begun = f->warm = 1;
-  return optimise(f, 0, -INFINITY, o);
-}
-
 /* The line for the present floor; NULL if it would need too many nodes. */
 static gpc_laid_line *lay_line(gpc_fitting *f) {
   const gpc_fit_settings *s = f->settings;
@@ -252,9 +221,5 @@ gpc_status gpc_floors_fit(gpc_fitting *f, gpc_laid_line **line, gpc_optimiser *o
   if (!*line)
     return GPC_TOO_COARSE;
   begin_optimiser(f, &(*line)->visitor, o);
-  const gpc_status status = optimise(f, 0, -INFINITY, o);
-  return gpc_fitting_done(status) && f->settings->again && f->settings->floors > 1 &&
-                 lost_process(f)
-             ? optimise_again(f, o)
-             : status;
+  return optimise(f, 0, -INFINITY, o);
 }

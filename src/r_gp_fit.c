@@ -56,7 +56,6 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.variance = number(list, "variance");
   s.lengthscale = number(list, "lengthscale");
   s.slope = number(list, "slope");
-  s.again = flag(list, "again");
   s.least_l = number(list, "least_l");
   s.noise = number(list, "noise");
   s.arg = r_codes(r_element(list, "arg"), "arg", n, k);

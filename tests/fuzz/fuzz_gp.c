@@ -165,7 +165,6 @@ static gpc_fit_settings take_settings(bytes *b, size_t k, gpc_mean mean, double 
                         .tol = 1e-4,
                         .max_passes = 12,
                         .bins = 8,
-                        .again = take(b) % 2,
                         .worthless = take(b) % 2 ? -1.0 : -INFINITY,
                         .odds = take(b) % 2 ? 1.0 / 3.0 : 0.0,
                         .least_score = take(b) % 2 ? 0.5 : -INFINITY};

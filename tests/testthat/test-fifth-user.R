@@ -296,7 +296,7 @@ test_that("intervals that exclude without a small p (Holm) end in a conclusion",
   attr(valid, "p.value") <- rep(0.03, 6) # Holm: 0.18
   valid$conf.low[valid$measure == "slope" & valid$by == "a"] <- 1.01
   said <- gsub("\\s+", " ", paste(capture.output(print(valid)), collapse = " "))
-  expect_match(said, "No clear miscalibration: no p is below 0.05 after adjustment for 6 groups. Single intervals exclude the ideal value for \"a\" (slope). 1 of the 18 intervals excludes it; about 0.9 would for calibrated probabilities. This may be chance. This is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
+  expect_match(said, "No clear miscalibration: no p is below 0.05 after adjustment for 6 groups. Single intervals exclude the ideal value for \"a\" (slope). 1 of the 18 intervals excludes it; about 0.9 would by chance. This may be chance. This is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
 })
 
 test_that("which standard errors a study has, and thin curves, are said where they occur", {

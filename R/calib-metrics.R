@@ -219,11 +219,11 @@ say_mce_rows <- function(x) {
   few <- which(n < few_in_bin & !is.na(x$p.value[rows]))
   if (!length(few)) return(NULL)
   if (length(rows) == 1) {
-    decide <- if (n == 1) "one row decides" else paste(n, "rows decide")
-    return(paste0("mce: ", decide, " it and its p-value, those of the bin with the largest gap; the p-values of ece and calib_slope rest on all rows"))
+    return(paste0("mce: the bin with the largest gap has ", if (n == 1) "one row, which decides" else paste(n, "rows, which decide"),
+      " mce and its p-value; the p-values of ece and calib_slope rest on all rows"))
   }
   names <- unique(names(n)[few])
-  paste0("mce: fewer than ", few_in_bin, " rows, those of the bin with the largest gap, decide it and its p-value in ",
+  paste0("mce: the bin with the largest gap has fewer than ", few_in_bin, " rows, which decide mce and its p-value, in ",
     if (length(few) == length(rows)) "all of them" else if (length(names) > 4) paste(length(names), "of", length(rows)) else paste(names, collapse = "; "))
 }
 

@@ -195,8 +195,8 @@ finish_probs <- function(probs, object, data, type) {
 #'   [calib_sql()] does (by default all columns are kept) and `check`: whether to look for NULL and other bad scores by a query first.
 #' @details
 #' `print()` names the classes whose mean predicted probability on the calibration rows is more than four standard errors from their observed
-#' frequency (the worst three, and how many more). The variance of this difference is that under calibration, the sum of p (1 - p) over
-#' the rows divided by the square of their number, or half of that of the observed frequency if that is larger, which it is for rare classes. What a fit
+#' frequency (the worst three, and how many more). The squared standard error is the variance of the frequency under calibration, that is the sum of p (1 - p) over
+#' the rows divided by the square of their number, but at least half the variance of the observed frequency, f (1 - f) / N; the latter is larger where forecasts are sharp. What a fit
 #' says of its calibration rows is from a sample of them, spread evenly, if they are more than 5000 or have more than 200,000 scores (but at least 200 rows).
 #'
 #' For a fit of [calib_gp()] and a lazy table, `augment()` computes `predict(approx = "mean")`, and says so in a message of class

@@ -205,7 +205,7 @@ check_one_row <- function(newdata, classes, input, arg) {
     stop_input(arg, paste0("is a vector with the names of the two classes (", say_values(names(newdata)), "), which would be two rows"),
       paste0("If it is one row, ", keep, "; for two rows use unname()."))
   }
-  if (input == "probs" && is.numeric(newdata) && isTRUE(abs(sum(newdata) - 1) < 1e-8)) {
+  if (input == "probs" && is.numeric(newdata) && isTRUE(abs(sum(newdata) - 1) < 1e-6)) {
     message(small_message(paste0("`", arg, "` is a vector of two numbers with the sum 1: they are read as two rows, each the probability of \"", classes[2],
       "\". If they are one row, ", keep, ".\n"), "gpcalib_message_vector"))
   }

@@ -65,6 +65,10 @@ print_rounded <- function(table, digits) {
 
 #' @rdname compare_forecasts
 #' @export
+summary.forecast_comparison <- function(object, ...) object # print() has everything
+
+#' @rdname compare_forecasts
+#' @export
 tidy.forecast_comparison <- function(x, ...) x$differences
 
 #' @rdname compare_forecasts

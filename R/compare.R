@@ -57,7 +57,7 @@
 #'       `statistic`, `df`, `conf.low`, `conf.high`, `p.value`;}
 #'   }
 #'   and `reference`, `conf_level`, `n` (with `by` one number for each of its values), `groups` (their number, or `NULL`), `classes`. `tidy()` gives the
-#'   differences, `as.data.frame()` the scores.
+#'   differences, `as.data.frame()` the scores, and `summary()` the comparison itself, since `print()` shows all of it.
 #' @references
 #' Diebold, F. X. and Mariano, R. S. (1995). Comparing predictive accuracy. *Journal of Business and
 #' Economic Statistics* 13, 253-263.

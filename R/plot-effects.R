@@ -81,7 +81,7 @@ plot_moves <- function(object, ..., base_size = 9) {
   digits <- min(4, max(1, ceiling(-log10(max(abs(named$estimate), 1e-12))) + 1))
   shown <- abs(named$estimate) >= 0.5 * 10^-digits
   named <- named[shown | seq_along(shown) == 1, ]
-  dashes <- rows[rows$estimate < -dash_share * most & !(numbers & place(rows) %in% place(named)), ]
+  dashes <- rows[rows$estimate < -dash_share * max(abs(rows$estimate)) & !(numbers & place(rows) %in% place(named)), ]
   named$label <- if (nrow(named)) formatC(named$estimate, digits = digits, format = "f", flag = "+") else character()
   ggplot(rows, aes(.data$said, .data$class)) +
     ggplot2::geom_tile(aes(fill = .data$estimate)) +

@@ -249,7 +249,7 @@ draw_latent <- function(plan, curves, points, level, histogram, base_size) {
     ggplot2::scale_discrete_manual("linewidth", values = width, breaks = maps, labels = said) +
     latent_x_scale(plan) +
     labs(x = latent_axis(plan), y = if (histogram) NULL else latent_panels[1], caption = latent_caption(plan, level, histogram,
-        !is.null(points), on_prior(plan, curves), base_size), colour = NULL, linetype = NULL, linewidth = NULL) +
+        !is.null(points), same_lines(plan, curves), base_size), colour = NULL, linetype = NULL, linewidth = NULL) +
     picture_theme(base_size) +
     legend_above(said, c("colour", "linetype", "linewidth"), base_size)
   if (!histogram) return(plot + scale_y_continuous(limits = limits, labels = say_plain))
@@ -365,12 +365,14 @@ scores_said <- " Below: scores of the true class (blue outline) and of the other
 #' @noRd
 tiny_words <- function(histogram, base_size) histogram && base_size < 8
 
-#' Does the line of the prior mean lie upon that of a single fit?
+#' The lines that lie upon that of a single fit, and this, by name
 #' @noRd
-on_prior <- function(plan, curves) {
-  if (length(plan$fits) > 1 || !"Prior mean" %in% levels(curves$map)) return(FALSE)
+same_lines <- function(plan, curves) {
+  if (length(plan$fits) > 1) return(NULL)
   mean <- split(curves$mean, curves$map)
-  max(abs(mean[["Prior mean"]] - mean[[1]])) < 0.005 * diff(range(mean[[1]]))
+  apart <- vapply(mean, function(one) max(abs(one - mean[[1]])), 0)
+  same <- apart < 0.005 * diff(range(mean[[1]]))
+  if (sum(same) > 1) names(mean)[same]
 }
 
 latent_caption <- function(plan, level, histogram, points, same, base_size) {
@@ -386,7 +388,7 @@ latent_caption <- function(plan, level, histogram, points, same, base_size) {
     if (points) "Circles: inducing inputs, whose values determine the map. ",
     if (length(plan$fits) + length(latent_lines(plan)) > 1) paste0("Only differences between the classes matter, so all lines are shifted to the same mean over the ",
       if (is.null(seen)) "scores drawn." else "calibration scores (those of true and of other classes weigh the same)."),
-    if (same) " Posterior and prior mean are nearly the same: their lines coincide.",
+    if (!is.null(same)) paste0(" ", say_and(same), " are nearly the same: their lines coincide."),
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
       if (length(first$classes) == 2) {
         " The effects of the classes are not drawn here; plot_map() shows them."

@@ -37,7 +37,7 @@
 #'   classes, too: the change was 0.0025, but the object took 1.4 MB instead of 90 kB, and the last update about twice the time of a fit of all rows.
 #' * A fit with `monotone = TRUE` remains monotone. `order_cost` is summed over the batches.
 #' * [calib_isotonic()] and [calib_bbq()] store, for every class, the distinct scores with the numbers of rows and of events at each of
-#'   them: up to 4000 scores in all classes together, at least 50 and at most 1000 per class. Until there are more, the update equals the
+#'   them: up to 4000 scores in all classes together, but 50 to 1000 in each class (so with more than 80 classes more than 4000 in all). Until there are more, the update equals the
 #'   fit of all rows to the last digit. Then neighbouring scores are pooled into blocks of about equal numbers of rows. Fits of
 #'   more than 100,000 scores (rows times classes; two classes count as one) store none, to remain fast and small, and cannot be updated.
 #' * [calib_cv()] cannot be updated and gives an error.
@@ -81,7 +81,7 @@
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return The updated calibrator. `nobs()` counts all rows seen so far. If a fit of [calib_gp()] could not change the most likely class of any row before,
 #'   and can now (because class effects were added, say), there is a message of class `gpcalib_message_order`. How many calibration rows
-#'   change their most likely class is not known (`NA`) if rows had been merged, frozen or forgotten before the update.
+#'   change their most likely class is not known (`NA`) if, before the update, rows had been merged, forgotten, or replaced by the quadratic function described above.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
 #' *Advances in Neural Information Processing Systems* 30.

@@ -432,10 +432,10 @@ test_that("print() says where a few rows decide the maximum calibration error an
   p <- rep(c(0.05, 0.95), each = 400)
   y <- rep(c(0, 1, 0, 1), c(380, 20, 20, 380))
   said <- function(x) gsub(" +", " ", paste(utils::capture.output(print(x)), collapse = " "))
-  note <- "mce: one row decides it and its p-value"
+  note <- "mce: the bin with the largest gap has one row, which decides mce and its p-value"
   alone <- calib_metrics(c(p, 0.45), c(y, 1), conf_level = 0.9, replicates = 20)
   expect_match(said(alone), note, fixed = TRUE)
-  expect_match(said(calib_metrics(c(p, 0.45, 0.44), c(y, 1, 1), conf_level = 0.9, replicates = 20)), "mce: 2 rows decide it", fixed = TRUE)
+  expect_match(said(calib_metrics(c(p, 0.45, 0.44), c(y, 1, 1), conf_level = 0.9, replicates = 20)), "has 2 rows, which decide mce", fixed = TRUE)
   # the centre of the bin in place of its mean, and the gap that is largest in one class
   expect_match(said(calib_metrics(c(p, 0.45), c(y, 1), conf_level = 0.9, replicates = 20, estimator = "midpoint")), note, fixed = TRUE)
   expect_match(said(calib_metrics(c(p, 0.45), c(y, 1), conf_level = 0.9, replicates = 20, type = "classwise")), note, fixed = TRUE)
@@ -444,8 +444,8 @@ test_that("print() says where a few rows decide the maximum calibration error an
   expect_no_match(said(calib_metrics(p, y, conf_level = 0.9, replicates = 20)), "mce:", fixed = TRUE)
   # of several forecasts, which
   both <- calib_metrics(list(full = c(p, 0.95), thin = c(p, 0.45)), c(y, 1), conf_level = 0.9, replicates = 20)
-  expect_match(said(both), "decide it and its p-value in thin", fixed = TRUE)
+  expect_match(said(both), "decide mce and its p-value, in thin", fixed = TRUE)
   expect_no_match(said(both[both$forecast == "full", ]), "mce:", fixed = TRUE)
   by <- calib_metrics(c(p, 0.45, p), c(y, 1, y), by = rep(c("a", "b"), c(801, 800)), conf_level = 0.9, replicates = 20)
-  expect_match(said(by), "decide it and its p-value in a", fixed = TRUE)
+  expect_match(said(by), "decide mce and its p-value, in a", fixed = TRUE)
 })

@@ -361,3 +361,9 @@ test_that("intervals of many pairs have no caps, which would touch", {
   expect_true(caps(6)) # 15 pairs
   expect_false(caps(7))
 })
+
+test_that("summary() of a comparison is the comparison, which print() shows in full", {
+  two <- list(a = pmin(pmax(rain_nyc$prob[1:200], 0.01), 0.99), b = rep(0.3, 200))
+  compared <- compare_forecasts(two, rain_nyc$rain[1:200])
+  expect_identical(summary(compared), compared)
+})

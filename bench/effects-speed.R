@@ -1,7 +1,7 @@
 # Rscript bench/effects-speed.R: what class effects cost beside class_effects = "none", timed in turns in one
 # run: fits and predictions with 2, 10, 100 and 1000 classes, where effects are worth nothing and where they are
 # worth something, and on real classifier outputs (GPCALIB_DATA says where they are; without them those
-# rows are left out); memory, growth with the rows, and whether threads change an answer.
+# rows are left out); growth with the rows, and whether threads change an answer. Memory: effects-memory.R.
 
 library(gpcalib)
 source("bench/helper.R")
@@ -53,19 +53,6 @@ measure <- function(what, d, rounds) {
     `kB of the fit` = round(length(serialize(a, NULL)) / 1000), check.names = FALSE)
 }
 
-# Most memory of a fit beyond what was there before, in MB: live objects of R and what the core holds. R collects its
-# garbage after every hundred allocations meanwhile, so that next to none is counted (without that, "max used" is
-# the sum of all that was ever allocated, as long as R sees no need to collect).
-memory_of <- function(d, fit) {
-  invisible(gc(reset = TRUE))
-  before <- gc()[2, 2]
-  gctorture2(100)
-  on.exit(gctorture2(0))
-  fit(d)
-  gctorture2(0)
-  gc()[2, 6] - before
-}
-
 rounds <- as.integer(Sys.getenv("ROUNDS", "5"))
 set.seed(1)
 cases <- list()
@@ -86,12 +73,6 @@ sizes <- c(2000, 8000, 32000)
 growth <- lapply(sizes, function(n) simulated(n, 10, TRUE))
 seconds <- time_in_turns(stats::setNames(lapply(growth, function(d) function() default(d)), sizes), 3)
 slope <- stats::coef(stats::lm(log(apply(seconds, 2, min)) ~ log(sizes)))[[2]]
-memory_sizes <- c(sizes, 200000)
-memory_sets <- c(growth, list(simulated(200000, 10, TRUE)))
-megabytes <- 8 * 10 * memory_sizes / 2^20
-space <- vapply(memory_sets, memory_of, 0, fit = default)
-space_none <- vapply(memory_sets, memory_of, 0, fit = none)
-say_space <- function(space) paste0(format(space, digits = 3), " MB (", format(space / megabytes, digits = 2), ")", collapse = ", ")
 
 d <- growth[[1]]
 fit <- default(d)
@@ -108,7 +89,5 @@ write_report("effects-speed", "What class effects cost", c(
   markdown_table(table), "",
   paste0("Growth of the fit from ", sizes[1], " to ", sizes[3], " rows of 10 classes: slope of log-time on log-N ",
     format(slope, digits = 2), " (at most 1.1)."), "",
-  paste0("Most memory held by a fit beyond its input, garbage collected meanwhile, with ", paste(memory_sizes, collapse = ", "),
-    " rows of 10 classes, and in sizes of the scores (at most 3): ", say_space(space), "; of `class_effects = \"none\"`: ", say_space(space_none),
-    ". What does not grow with the rows is that of the smallest."), "",
+  "Memory: bench/results/effects-memory.md.", "",
   paste0("Two threads give the same ", paste(names(same), ifelse(same, "yes", "NO"), collapse = ", "), ".")))

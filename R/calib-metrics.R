@@ -223,8 +223,8 @@ say_mce_rows <- function(x) {
       " mce and its p-value; the p-values of ece and calib_slope rest on all rows"))
   }
   names <- unique(names(n)[few])
-  paste0("mce: the bin with the largest gap has fewer than ", few_in_bin, " rows, which decide mce and its p-value, in ",
-    if (length(few) == length(rows)) "all of them" else if (length(names) > 4) paste(length(names), "of", length(rows)) else paste(names, collapse = "; "))
+  paste0("mce: the bin with the largest gap has fewer than ", few_in_bin, " rows, which decide mce and its p-value, for ",
+    if (length(few) == length(rows)) "all of them" else if (length(names) > 4) paste(length(names), "of", length(rows)) else paste0("\"", names, "\"", collapse = ", "))
 }
 
 #' On which side the mean confidence lies, of all that are in a table, as words behind a line of print(): only where the interval of the gap

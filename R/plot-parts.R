@@ -197,9 +197,12 @@ say_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = T
 near_ones <- function(names, near) {
   places <- list()
   for (name in names) {
-    at <- Position(function(place) near(place[1], name), places)
-    if (is.na(at)) places <- c(places, list(name)) else places[[at]] <- c(places[[at]], name)
+    # with any of a place: whichever comes first, the places are the same
+    at <- vapply(places, function(place) any(vapply(place, near, NA, name)), NA)
+    places <- c(places[!at], list(c(unlist(places[at]), name)))
   }
+  places <- lapply(places, function(place) place[order(match(place, names))])
+  places <- places[order(match(vapply(places, `[`, "", 1), names))]
   vapply(Filter(function(place) length(place) > 1, places), function(place) say_and(paste0("\"", shorten(place, 20), "\"")), "")
 }
 

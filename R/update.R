@@ -81,7 +81,7 @@
 #' @param ... Must be empty, so that a misspelt argument is noticed.
 #' @return The updated calibrator. `nobs()` counts all rows seen so far. If a fit of [calib_gp()] could not change the most likely class of any row before,
 #'   and can now (because class effects were added, say), there is a message of class `gpcalib_message_order`. How many calibration rows
-#'   change their most likely class is not known (`NA`) if, before the update, rows had been merged, forgotten, or replaced by the quadratic function described above.
+#'   change their most likely class is not known (`NA`) if, before the update, rows had been merged, forgotten, or replaced by the quadratic function of the section on exact and approximate updates.
 #' @references
 #' Bui, T. D., Nguyen, C. V. and Turner, R. E. (2017). Streaming sparse Gaussian process approximations.
 #' *Advances in Neural Information Processing Systems* 30.

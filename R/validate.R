@@ -53,7 +53,7 @@
 #' excludes the ideal value; the c-index and the Brier scores are not judged. A single one of them may be off by chance: for perfectly
 #' calibrated probabilities, about one validation in seven has a 95 % interval that excludes its ideal value. So if only one of mean, slope and curve is off, and its p-value is above
 #' (1 - `conf_level`) / 3, `print()` calls this weak evidence. (The mean has up to three measures: this must hold for each whose interval excludes the ideal value.) If more than one of mean, slope and curve is off,
-#' only a slope with a p-value above this limit is called weak evidence. With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
+#' the mean and the curve are never called weak evidence; a slope still is, if its p-value is above this limit. With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
 #' adjusted for the number of classes or groups by Holm's method; unadjusted p-values are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
 #'

@@ -444,8 +444,8 @@ test_that("print() says where a few rows decide the maximum calibration error an
   expect_no_match(said(calib_metrics(p, y, conf_level = 0.9, replicates = 20)), "mce:", fixed = TRUE)
   # of several forecasts, which
   both <- calib_metrics(list(full = c(p, 0.95), thin = c(p, 0.45)), c(y, 1), conf_level = 0.9, replicates = 20)
-  expect_match(said(both), "decide mce and its p-value, in thin", fixed = TRUE)
+  expect_match(said(both), "decide mce and its p-value, for \"thin\"", fixed = TRUE)
   expect_no_match(said(both[both$forecast == "full", ]), "mce:", fixed = TRUE)
   by <- calib_metrics(c(p, 0.45, p), c(y, 1, y), by = rep(c("a", "b"), c(801, 800)), conf_level = 0.9, replicates = 20)
-  expect_match(said(by), "decide mce and its p-value, in a", fixed = TRUE)
+  expect_match(said(by), "decide mce and its p-value, for \"a\"", fixed = TRUE)
 })

@@ -158,4 +158,8 @@ test_that("more than two bands are outlined, and curves on each other are named"
   expect_match(said(plot_mcbdsc(probs, y)), "Marks on the same spot: \"Platt\"")
   expect_no_match(said(plot_mcbdsc(probs[c(1, 4)], y)), "same spot")
   expect_identical(near_ones(c("a", "b", "c", "d"), function(one, other) one == "a" && other == "c"), "\"a\" and \"c\"")
+  at <- c(a = 0, b = 3, c = 2, d = 9, e = 1)
+  near <- function(one, other) abs(at[[one]] - at[[other]]) < 1.5
+  expect_identical(near_ones(names(at), near), "\"a\", \"b\", \"c\" and \"e\"") # in any order of the names
+  expect_identical(near_ones(c("e", "d", "b", "a", "c"), near), "\"e\", \"b\", \"a\" and \"c\"")
 })

@@ -229,7 +229,7 @@ print.calibrator <- function(x, ...) {
     if (x$input == "probs") "probabilities" else "logits", "\n", sep = "")
   cat(paste0("  ", c(say_examples(x), say_loss(x), about$lines, say_votes(x), say_unseen(x), say_updated(x)), "\n"), sep = "")
   if (!is.null(x[["auto"]])) cat("  ", say_auto(x), "\n", sep = "")
-  if (!x$converged) cat("  not converged\n")
+  if (!x$converged) cat("  not converged: see the warnings of the fit\n")
   if (!is.null(x[["off"]])) cat(paste0("  ", say_off(x), "\n"), sep = "")
   invisible(x)
 }

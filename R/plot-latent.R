@@ -387,7 +387,7 @@ latent_caption <- function(plan, level, histogram, points, same, base_size) {
     },
     if (points) "Circles: inducing inputs, whose values determine the map. ",
     if (length(plan$fits) + length(latent_lines(plan)) > 1) paste0("Only differences between the classes matter, so all lines are shifted to the same mean over the ",
-      if (is.null(seen)) "scores drawn." else "calibration scores (those of true and of other classes weigh the same)."),
+      if (is.null(seen)) "scores drawn." else "calibration scores (true and other classes have half of the weight each)."),
     if (!is.null(same)) paste0(" ", say_and(same), " are nearly the same: their lines coincide."),
     if (any(vapply(plan$gps, function(fit) fit$class_effects != "none", NA))) {
       if (length(first$classes) == 2) {

@@ -14,9 +14,9 @@
 #'   estimate, which acts as a Gaussian prior for the new one (Laplace's approximation). With many rows the result is as good
 #'   as a new fit. [calib_platt()] and [calib_beta()] use the labels of the new rows without smoothing.
 #' * [calib_gp()]: with up to 200 classes, and unless `class_effects = "none"`, the object contains a summary of its rows (next section).
-#'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros (among the
-#'   neighbours of the last one) are estimated again, from the same starting values as in a fit of all rows. (There are often several optima, and a start at the last one
-#'   could end in a worse one.) As long as no rows are merged, an update takes little less time than a fit of all rows; later it takes about half, and less the more rows there are.
+#'   An update fits the summary and the new rows together, so that hyperparameters, class effects and the floor for zeros (up to one step from the
+#'   last one on the grid of floors, see the section Zeros of [calib_gp()]) are estimated again, from the same starting values as in a fit of all rows. (There are often several optima, and a start at the last one
+#'   could end in a worse one.) As long as no rows are merged, an update takes little less time than a fit of all rows; later it takes about half of that time, and an ever smaller share as rows accumulate.
 #'
 #'   The rows are not stored, or no longer, in these cases:
 #'     * up to 26 classes and more than 2000 rows (with weights or forgetting: the effective number of rows);
@@ -26,10 +26,9 @@
 #'   Then the log-likelihood of the old rows is replaced by a quadratic function of the latent map at up to
 #'   40 fixed scores and of the class effects (Bui, Nguyen and Turner, 2017), expanded about the fit of those rows. In the first two cases a new
 #'   summary begins. Hyperparameters, slope, inducing inputs and class effects are still estimated again with every batch, effects can be added or
-#'   dropped, and the range of the scores can grow. (Where the evidence for an effect is borderline, an update and the fit of all rows may decide differently; in 1 of
-#'   2716 comparisons the log loss of the update was more than 0.002 higher, by 0.0024.) Only the `floor` for zeros and the scale of the effects no longer change.
+#'   dropped, and the range of the scores can grow. (Where the evidence for an effect is borderline, an update and the fit of all rows may decide differently.) Only the `floor` for zeros and the scale of the effects no longer change.
 #'   Fits with more than 420 class effects (matrix effects of 21 to 26 classes) have no such quadratic: they
-#'   can be updated up to 10,000 rows in all, from a summary of their rows (with 26 classes and 3000 rows the log loss was 0.01 higher than that of the fit of all rows). With more than 26 classes
+#'   can be updated up to 10,000 rows in all, from a summary of their rows. With more than 26 classes
 #'   the quadratic function treats the class effects, offsets and matrix entries alike, as independent of each other.
 #'
 #'   The order of the batches matters most with more than 200 classes, because no rows are stored. On one set of 1000 classes (20 batches of 100 rows, ten orders) the probabilities of a row changed by up
@@ -58,7 +57,8 @@
 #' Scores of one byte change the evidence lower bound, by up to 3.3 with 2000 rows of 100 classes, and the probabilities of a row by 0.001, half the sum of absolute differences
 #' (`bench/results/stream-limits.md` in the sources).
 #'
-#' With this summary the log loss of an updated fit was at most 0.002 higher than that of a fit of all rows in nearly all comparisons (`bench/results/stream.md` in the sources).
+#' How much higher the log loss of an updated fit was than that of a fit of all rows: with this summary and up to 2000 rows, by more than 0.002 in 1 of 2716 comparisons on 23 sets (by 0.0024); with
+#' up to 6000 rows, in 2 of 105 (by 0.003 with 10 classes, by 0.01 with 26 classes and 3000 rows) (`bench/results/stream.md` in the sources).
 #'
 #' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.
 #' If they are confidential, use `calib_gp(control = gp_control(buffer = 0))`: the object then contains the quadratic alone. (With more than

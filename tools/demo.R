@@ -43,7 +43,7 @@ say_seen <- function(probs, y, name) {
       "Temperature scaling treats rain and dry alike; its mean forecast is ", percent(claimed[["temperature"]]), if (more) ", more than before", ". ",
       "That of calib_gp() is ", percent(claimed[["gp"]]), ", because it can shift the probability of rain. In ", name,
       "-reliability.png its points are nearer to the diagonal: their mean distance (ECE) is ", sprintf("%.3f", ece(probs$gp, y)), ", before it was ",
-      sprintf("%.3f", ece(probs$none, y)), ". Where an interval misses the diagonal, an error is left. In ", name, "-map.png calib_gp() lowers a forecast of one half; ",
+      sprintf("%.3f", ece(probs$none, y)), ". Where intervals miss the diagonal an error may be left, but about one in twenty misses it by chance. In ", name, "-map.png calib_gp() lowers a forecast of one half; ",
       "without class effects (GP, shared map) it cannot.")
   } else {
     claimed <- vapply(probs, function(p) mean(apply(p, 1, max)), 0)

@@ -100,6 +100,15 @@ class_maps.calib_none <- function(object, p) {
 
 example_points <- c(0.1, 0.5, 0.9)
 
+#' The points of the examples; where a fit has not seen them, a tenth, the middle and nine tenths of the range that it has seen
+#' @noRd
+seen_examples <- function(object) {
+  ends <- if (object$input == "probs") object[["event_range"]]
+  if (is.null(ends) || diff(ends) <= 0 || ends[1] <= example_points[1] && ends[2] >= example_points[3]) return(example_points)
+  at <- signif(ends[1] + c(0.1, 0.5, 0.9) * diff(ends), 2)
+  if (anyDuplicated(at) || any(at <= ends[1] | at >= ends[2])) example_points else at
+}
+
 #' What becomes of a few probabilities; with more than two classes the range over the classes, where each has a map
 #' of its own. NULL where it depends on the whole row
 #' @noRd
@@ -110,7 +119,7 @@ say_examples <- function(object) {
     # 0.9998 is not 1.00
     ifelse(x > 0.995 & x < 1, format(1 - signif(1 - x, 2), digits = 12, trim = TRUE), formatC(x, digits = 3, format = "g", flag = "#"))
   }
-  at <- if (isTRUE(object$votes)) c(0, 1) else example_points
+  at <- if (isTRUE(object$votes)) c(0, 1) else seen_examples(object)
   join <- function(y) paste0("a probability of ", paste(at, "becomes", y, collapse = ", "))
   if (k == 2) {
     # By quadrature or a formula, without random numbers.

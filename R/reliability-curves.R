@@ -174,8 +174,12 @@ smooth_table <- function(table, names, classes, fits, how, spread) {
     } else {
       stats::qnorm((1 + level) / 2)
     }
-    curve <- smooth_at(fit, places, z)
-    at <- smooth_at(fit, pmin(pmax(stats::qlogis(table$confidence[rows]), ends[1]), ends[2]), z)
+    limited <- function(x) {
+      curve <- smooth_at(fit, x, z)
+      if (is.null(level) || how$band == "simultaneous") curve else sharpen_limits(fit, x, curve, level)
+    }
+    curve <- limited(places)
+    at <- limited(pmin(pmax(stats::qlogis(table$confidence[rows]), ends[1]), ends[2]))
     table$observed[rows] <- at$value
     if (!is.null(level)) {
       limits$low[rows] <- at$low

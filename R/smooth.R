@@ -133,6 +133,36 @@ smooth_at <- function(fit, x, z = 0) {
     high = stats::plogis(eta + z * error), eta = eta, error = error)
 }
 
+#' Limits of the curve where its log-odds are all but unknown, as where thousands of rows near 0 have no event: those of the
+#' frequency of the next rows. Of a curve that increases there, rows above a place have no lower frequency, and rows below no higher one.
+#'
+#' @param curve what smooth_at() returned for log-odds x.
+#' @return the same, with narrower limits in some places.
+#' @noRd
+sharpen_limits <- function(fit, x, curve, level) {
+  order <- order(fit$cells$x)
+  cells <- lapply(fit$cells[c("x", "w", "h")], `[`, order)
+  upto <- cumsum(cells$w)
+  total <- upto[length(upto)]
+  count <- max(least_near, near_share * total)
+  limit <- function(rows) {
+    n <- sum(cells$w[rows]) / fit$deff
+    h <- min(sum(cells$h[rows]) / fit$deff, n)
+    c(if (h > 0) stats::qbeta((1 - level) / 2, h, n - h + 1) else 0, if (h < n) stats::qbeta((1 + level) / 2, h + 1, n - h) else 1)
+  }
+  for (i in which(curve$error > unknown_error)) {
+    below <- sum(cells$w[cells$x < x[i]])
+    above <- sum(cells$w[cells$x >= x[i]])
+    if (above >= count) curve$high[i] <- max(curve$value[i], min(curve$high[i], limit(cells$x >= x[i] & upto - cells$w < below + count)[2]))
+    if (total - above >= count) curve$low[i] <- min(curve$value[i], max(curve$low[i], limit(cells$x < x[i] & upto > below - count)[1]))
+  }
+  curve
+}
+
+unknown_error <- 2 # of the log-odds: 95 % limits are then apart by a factor of 2500 in the odds
+near_share <- 0.05 # of the rows, at least ...
+least_near <- 50 # ... which are next to a place
+
 #' How many standard errors make a band at all places together hold with probability `level`
 #' @noRd
 simultaneous_errors <- function(fit, x, level, draws = 2000L) {

@@ -480,3 +480,31 @@ test_that("a list of forecasts is refused with what to write instead", {
   each <- suppressWarnings(lapply(probs, calib_validate, labels = labels, conf_level = NULL))
   expect_equal(each$new$estimate, suppressWarnings(calib_validate(probs$new, labels, conf_level = NULL))$estimate)
 })
+
+test_that("where thousands of rows have no event the band is that of the next rows, not of unknown log-odds", {
+  x <- with_seed(71, c(stats::rnorm(3000, -12, 1.5), stats::rnorm(1000, 0, 2)))
+  y <- with_seed(72, c(rep(0, 3000), stats::rbinom(1000, 1, stats::plogis(3 * x[3001:4000]))))
+  fit <- smooth_fit(stats::plogis(x), y)
+  at <- c(-8, 0, 2)
+  curve <- smooth_at(fit, at, 2)
+  expect_gt(curve$error[1], unknown_error)
+  sharp <- sharpen_limits(fit, at, curve, 0.95)
+  # by hand: the 200 rows from -8 on (of those limited at -log(4000) none is beyond it)
+  next_ones <- order(x)[sort(x) >= at[1]][1:200]
+  by_hand <- stats::qbeta(0.975, 1 + sum(y[next_ones]), 200 - sum(y[next_ones]))
+  expect_lt(abs(sharp$high[1] - by_hand), 0.01)
+  expect_lt(sharp$high[1], curve$high[1])
+  expect_identical(lapply(sharp, `[`, 2:3), lapply(curve, `[`, 2:3)) # elsewhere nothing changes
+  band <- attr(reliability_table(stats::plogis(x), y, method = "smooth"), "band")
+  expect_true(all(band$conf.low <= band$observed & band$observed <= band$conf.high))
+  # the other end is the mirror image
+  other <- smooth_fit(stats::plogis(-x), 1 - y)
+  mirror <- smooth_at(other, -at, 2)
+  expect_equal(sharpen_limits(other, -at, mirror, 0.95)$low, 1 - sharp$high, tolerance = 0.05)
+})
+
+test_that("examples of print() are within the probabilities that a fit of two classes has seen", {
+  p <- with_seed(73, stats::runif(400, 0.4, 0.6))
+  y <- with_seed(74, stats::rbinom(400, 1, stats::plogis(20 * (p - 0.5))))
+  expect_output(print(suppressWarnings(calib_gp(p, y))), "a probability of 0\\.42 becomes .*, 0\\.5 becomes .*, 0\\.58 becomes")
+})

@@ -99,7 +99,7 @@ for (name in names(sets)) {
     draw(paste0(name, "-matrix.png"), autoplot(fits$gp, what = "matrix"), height = 6)
   }
 }
-draw("rain-isotonic.png", plot_reliability(rain_nyc$prob[!cal], rain_nyc$rain[!cal], type = "event",
+draw("rain-isotonic.png", plot_reliability(list("Before calibration" = rain_nyc$prob[!cal]), rain_nyc$rain[!cal], type = "event",
   method = "isotonic"))
 
 cat("\nOn the test rows, before (none) and after calibration:\n\n")

@@ -99,8 +99,8 @@ for (name in names(sets)) {
     draw(paste0(name, "-matrix.png"), autoplot(fits$gp, what = "matrix"), height = 6)
   }
 }
-draw("rain-isotonic.png", plot_reliability(list("Before calibration" = rain_nyc$prob[!cal]), rain_nyc$rain[!cal], type = "event",
-  method = "isotonic"))
+draw("rain-isotonic.png", plot_reliability(rain_nyc$prob[!cal], rain_nyc$rain[!cal], type = "event",
+  method = "isotonic") + ggplot2::labs(title = "The rain forecast before calibration"))
 
 cat("\nOn the test rows, before (none) and after calibration:\n\n")
 table <- data.frame(round(do.call(rbind, rows), 3), check.names = FALSE)

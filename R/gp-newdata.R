@@ -123,7 +123,7 @@ warn_outside <- function(at, object, data) {
   sure <- if (object$input == "probs") sum(data$scores == 0 | data$scores == 1) else 0
   warn_gpcalib("extrapolation", paste0(format(100 * outside, digits = 2),
     " % of the scores in `newdata` lie outside the range of the calibration scores, where the map ",
-    "returns to its prior mean. Intervals (type = \"interval\") are wide there.",
+    "returns to its prior mean. Intervals (type = \"interval\") are wide there in log-odds, which near 0 and 1 is not wide in probabilities.",
     if (sure) paste0(" ", sure, if (sure == 1) " probability is" else " probabilities are", " exactly 0 or 1: give more digits if they were rounded."),
     " If possible, calibrate with rows that cover this range."))
 }

@@ -16,6 +16,7 @@
 #'   therefore run along an edge of the band.
 #' @param classes With more than two classes: how many to draw, those with the most calibration rows, or their names.
 #' @param points At how many evenly spaced probabilities to evaluate the maps.
+#' @param range The part of the axis of raw probabilities to draw, for scores that lie close together.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
 #' @param ... For `autoplot()` and `plot()`: the arguments above. For `plot_map()` must be empty.
 #' @return A ggplot object, to which layers, scales and themes can be added; its `data` is that of
@@ -29,13 +30,16 @@
 #'   Temperature = calib_temperature(cal$prob, cal$rain)
 #' ), scores = cal$prob)
 #' @export
-plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 8, points = 401, base_size = 9) {
+plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 8, points = 401, range = c(0, 1), base_size = 9) {
   check_dots_empty(...)
   if (missing(x)) stop_input("x", "is missing", "Give a calibrator, or a named list of them.")
   fits <- as_named_list(x, function(x) inherits(x, "calibrator"), "x", "a calibrator")
   fits <- lapply(fits, check_object, arg = "x")
   level <- check_level(level, "level")
   points <- check_count(points, "points", 2, 1e5)
+  if (!is.numeric(range) || length(range) != 2 || anyNA(range) || range[1] < 0 || range[2] > 1 || range[1] >= range[2]) {
+    stop_input("range", "must be two probabilities, the lower one first", say_given(range))
+  }
   base_size <- check_number(base_size, "base_size", 1, 100)
   first <- fits[[1]]$classes
   differ <- which(!vapply(fits, function(fit) identical(fit$classes, first), NA))
@@ -45,7 +49,7 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 8, points = 
   }
   shown <- if (length(first) > 2) map_classes(fits[[1]], classes)
   names <- if (is.null(names(fits))) describe(fits[[1]])$title else names(fits)
-  at <- seq(0, 1, length.out = points)
+  at <- seq(range[1], range[2], length.out = points)
   rows <- do.call(rbind, unname(Map(function(fit, name) {
     map <- tryCatch(known_band(fit, add_wald_band(calib_map(fit, at, level), fit, level)), gpcalib_error_input = function(e) {
       if (length(fits) == 1 || !grepl("no calibration map", conditionMessage(e))) stop(e)
@@ -58,8 +62,8 @@ plot_map <- function(x, ..., scores = NULL, level = 0.95, classes = 8, points = 
     rows <- rows[rows$class %in% shown, ]
     rows$class <- factor(as.character(rows$class), levels = shown)
   }
-  draw_map(rows, shown, length(first), paste0(say_bands(fits, names, rows, level), say_flare(rows), say_event_range(fits)), base_size,
-    if (!is.null(scores)) map_rug(fits[[1]], scores, if (is.null(shown)) first[2] else shown))
+  draw_map(rows, shown, length(first), paste0(say_bands(fits, names, rows, level), say_flare(rows), say_event_range(fits, range)), base_size,
+    if (!is.null(scores)) map_rug(fits[[1]], scores, if (is.null(shown)) first[2] else shown), range)
 }
 
 #' Probabilities [n x K] of scores as they are
@@ -132,13 +136,16 @@ known_band <- function(fit, map) {
 
 #' Where the calibration scores of one fit end, if that is not at 0 and 1: a sentence, or NULL
 #' @noRd
-say_event_range <- function(fits) {
+say_event_range <- function(fits, range = c(0, 1)) {
   ends <- if (length(fits) == 1) event_ends(fits[[1]])
   if (is.null(ends) || ends[1] <= 0 && ends[2] >= 1) return(NULL)
   digits <- 2
   while (as.numeric(format(ends[2], digits = digits)) == 1 && ends[2] < 1 && digits < 7) digits <- digits + 1
-  paste0(" The calibration scores lie between ", format(ends[1], digits = 2), " and ", format(ends[2], digits = digits), "; what is beyond is extrapolated, and has no band.")
+  paste0(" The calibration scores lie between ", format(ends[1], digits = 2), " and ", format(ends[2], digits = digits), "; what is beyond is extrapolated, and has no band.",
+    if (diff(ends) < little_of_axis * diff(range)) " They take up little of the axis: `range` draws a part of it.")
 }
+
+little_of_axis <- 0.35
 
 #' What the bands are and, beside other maps, whose
 #' @noRd
@@ -208,7 +215,9 @@ smooth_bands <- function(banded) {
   banded
 }
 
-draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
+draw_map <- function(rows, shown, k, bands, base_size, rug = NULL, range = c(0, 1)) {
+  if (!is.null(rug)) rug <- rug[rug$p >= range[1] & rug$p <= range[2], ]
+  whole <- identical(as.double(range), c(0, 1))
   pen <- base_size / 10
   banded <- smooth_bands(rows[!is.na(rows$conf.low), ])
   fits <- levels(rows$fit)
@@ -247,8 +256,8 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL) {
     ggplot2::scale_colour_manual(values = pick(ink, length(fits), shift = FALSE), breaks = fits, labels = said) +
     scale_fill_manual(values = stats::setNames(pick(ink, length(fits), shift = FALSE), fits), guide = "none") +
     ggplot2::scale_linetype_manual(values = stroke, breaks = fits, labels = said) +
-    scale_x_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
-      breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
+    scale_x_continuous(limits = range, labels = say_plain, expand = c(0.02, 0.02),
+      breaks = if (!whole) inner_breaks(range, if (columns > 2) 2 else 4) else if (columns > 2) c(0, 0.5, 1) else quarters) +
     scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +
     (if (!is.null(shown)) facet_wrap(vars(.data$class), ncol = columns, labeller = short_labels(columns))) +

@@ -89,7 +89,7 @@
 #' A logit more than 1e8 / slope below the highest of its row is treated as `-Inf`, that is, its class is ruled out: otherwise it would
 #' dominate the row mean that is subtracted from all scores.
 #'
-#' Outside the range of the calibration scores the map returns to its prior mean, and intervals become wider. When more
+#' Outside the range of the calibration scores the map returns to its prior mean, and intervals become wider in log-odds, which near 0 and 1 is not wide in probabilities. When more
 #' than 1 % of the new scores lie outside this range, there is a warning of class `gpcalib_warning_extrapolation`.
 #' @return For `"prob"` an N x K matrix and for `"class"` a factor, as [predict.calibrator()]; for
 #'   `"latent"` a list of the N x K matrices `mean` and `var`; for `"interval"` an array N x K x 3

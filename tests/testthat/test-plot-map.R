@@ -163,3 +163,20 @@ test_that("more than two bands are outlined, and curves on each other are named"
   expect_identical(near_ones(names(at), near), "\"a\", \"b\", \"c\" and \"e\"") # in any order of the names
   expect_identical(near_ones(c("e", "d", "b", "a", "c"), near), "\"e\", \"b\", \"a\" and \"c\"")
 })
+
+test_that("a part of the axis can be drawn, and the caption says when that helps", {
+  p <- with_seed(75, stats::runif(400, 0.42, 0.58))
+  y <- with_seed(76, stats::rbinom(400, 1, stats::plogis(30 * (p - 0.5))))
+  fit <- suppressWarnings(calib_gp(p, y))
+  said <- function(plot) gsub("\n", " ", plot$labels$caption)
+  whole <- plot_map(fit)
+  part <- plot_map(fit, range = c(0.4, 0.6), scores = c(p, 0.9))
+  expect_match(said(whole), "They take up little of the axis: `range` draws a part of it.", fixed = TRUE)
+  expect_no_match(said(part), "They take up little")
+  expect_equal(range(part$data$p), c(0.4, 0.6))
+  expect_no_warning(ggplot2::ggplot_build(part))
+  expect_equal(part$data$calibrated[201], predict(fit, 0.5)[[2]])
+  for (bad in list(0.5, c(0.6, 0.4), c(-1, 1), c(0, NA), "a")) {
+    expect_error(plot_map(fit, range = bad), "`range` must be two probabilities, the lower one first", class = "gpcalib_error_input")
+  }
+})

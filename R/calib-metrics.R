@@ -113,12 +113,12 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
     if (is.null(by)) return(gap_errors(one, clusters))
     vapply(names(rows), function(name) gap_errors(forecast_rows(one, rows[[name]], name), cluster_rows(clusters, rows[[name]])), 0)
   }), use.names = FALSE)
-  few <- if (!is.null(conf_level)) unlist(lapply(forecasts, function(one) {
+  few <- unlist(lapply(forecasts, function(one) {
     if (is.null(by)) return(mce_rows(one, specs$mce))
     vapply(names(rows), function(name) mce_rows(forecast_rows(one, rows[[name]], name), specs$mce), 0)
   }), use.names = FALSE)
   structure(table, type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
-    gap = stats::setNames(gaps, unique(measure_keys(table))), mce_rows = if (!is.null(few)) stats::setNames(few, unique(measure_keys(table))), class = c("calib_metrics", "data.frame"))
+    gap = stats::setNames(gaps, unique(measure_keys(table))), mce_rows = stats::setNames(few, unique(measure_keys(table))), class = c("calib_metrics", "data.frame"))
 }
 
 #' Say of which forecast a warning is
@@ -216,14 +216,16 @@ say_mce_rows <- function(x) {
   n <- attr(x, "mce_rows")
   rows <- which(x$measure == "mce")
   n <- n[match(measure_keys(x)[rows], names(n))]
-  few <- which(n < few_in_bin & !is.na(x$p.value[rows]))
+  tested <- if (is.null(x[["p.value"]])) rep(FALSE, length(rows)) else !is.na(x$p.value[rows])
+  few <- which(n < few_in_bin)
   if (!length(few)) return(NULL)
+  what <- if (any(tested[few])) "mce and its p-value" else "mce"
   if (length(rows) == 1) {
     return(paste0("mce: the bin with the largest gap has ", if (n == 1) "one row, which decides" else paste(n, "rows, which decide"),
-      " mce and its p-value; the p-values of ece and calib_slope rest on all rows"))
+      " ", what, if (any(tested)) "; the p-values of ece and calib_slope rest on all rows"))
   }
   names <- unique(names(n)[few])
-  paste0("mce: the bin with the largest gap has fewer than ", few_in_bin, " rows, which decide mce and its p-value, for ",
+  paste0("mce: the bin with the largest gap has fewer than ", few_in_bin, " rows, which decide ", what, ", for ",
     if (length(few) == length(rows)) "all of them" else if (length(names) > 4) paste(length(names), "of", length(rows)) else paste0("\"", names, "\"", collapse = ", "))
 }
 

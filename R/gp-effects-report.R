@@ -227,7 +227,7 @@ effect_meanings <- function(blocks, k, split) {
     } else {
       "how the score of one class acts on another"
     },
-    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2" else "how the probability of one class acts on another",
+    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2; shape[k, d] is its value at temperature-scaled log-odds of d and -d" else "how the probability of one class acts on another",
     power = "how the log of a class's own probability acts on it", skew = "how the two directions between two classes differ")[blocks])
 }
 

@@ -254,7 +254,7 @@ corner_numbers <- function(table, few, crowded = FALSE, mean_gap = TRUE) {
   label <- paste("ECE", say_three(per$ece))
   if (type == "confidence" && is_whole(table) && !crowded && mean_gap) {
     # On one line these would be too long to be drawn in a size that can be read.
-    label <- paste0(label, "\n", if (few) "conf. - acc.\n" else "confidence -\naccuracy ", say_signed(per$confidence - per$observed))
+    label <- paste0(label, "\n", "conf. - acc.", if (few) "\n" else " ", say_signed(per$confidence - per$observed))
   } else if (type == "event" && !few) {
     label <- paste0(label, "\nmean forecast ", say_three(per$confidence), "\nfrequency ",
       say_three(per$observed))
@@ -434,6 +434,6 @@ say_corner <- function(tables, plan, base_size) {
     return(if (few) " ICI: mean distance from the diagonal." else " ICI, E90, Emax: mean, 90% quantile and maximum of its distance from the diagonal.")
   }
   if (plan$type == "confidence" && says_mean_gap(tables, base_size)) {
-    paste0(" ", if (few) "Conf. - acc." else "Confidence - accuracy", ": mean confidence less accuracy (positive: overconfident).")
+    paste0(" Conf. - acc.: mean confidence less accuracy (positive: overconfident).")
   }
 }

@@ -439,8 +439,9 @@ test_that("print() says where a few rows decide the maximum calibration error an
   # the centre of the bin in place of its mean, and the gap that is largest in one class
   expect_match(said(calib_metrics(c(p, 0.45), c(y, 1), conf_level = 0.9, replicates = 20, estimator = "midpoint")), note, fixed = TRUE)
   expect_match(said(calib_metrics(c(p, 0.45), c(y, 1), conf_level = 0.9, replicates = 20, type = "classwise")), note, fixed = TRUE)
-  # no p-value, or enough rows: nothing to say
-  expect_no_match(said(calib_metrics(c(p, 0.45), c(y, 1))), "mce:", fixed = TRUE)
+  # without intervals, and enough rows: nothing to say
+  expect_match(said(calib_metrics(c(p, 0.45), c(y, 1))), "has one row, which decides mce($| )")
+  expect_no_match(said(calib_metrics(p, y)), "mce:", fixed = TRUE)
   expect_no_match(said(calib_metrics(p, y, conf_level = 0.9, replicates = 20)), "mce:", fixed = TRUE)
   # of several forecasts, which
   both <- calib_metrics(list(full = c(p, 0.95), thin = c(p, 0.45)), c(y, 1), conf_level = 0.9, replicates = 20)

@@ -62,7 +62,7 @@ corner <- function(plot) layers_of(plot)[[which(vapply(plot$layers, function(lay
 
 test_that("the corner holds the numbers, where less is drawn", {
   text <- corner(autoplot(reliability_table(p, y)))
-  expect_identical(text$label, sprintf("ECE %.3f\nconfidence -\naccuracy %+.3f",
+  expect_identical(text$label, sprintf("ECE %.3f\nconf. - acc. %+.3f",
     ece(p, y, bins = 15), mean(apply(p, 1, max)) - class_accuracy(p, y)))
   expect_match(corner_numbers(reliability_table(p, y), few = TRUE)$label, "\nconf. - acc.\n", fixed = TRUE)
   expect_match(corner(plot_reliability(list(a = p, b = p), y, base_size = 7))$label, "^ECE [0-9.]+$") # small panels have no room for more

@@ -112,7 +112,7 @@ test_that("numbers in corners have one size, and the caption explains them only 
   expect_match(small$caption, "^N = 200")
   expect_true(all(small$corners == 0))
   confident <- plot_reliability(list(a = cbind(1 - probs, probs), b = cbind(1 - probs, probs)), happened, type = "confidence")
-  expect_match(drawn_at(confident, 6, 4)$caption, "Confidence - accuracy", fixed = TRUE)
+  expect_match(drawn_at(confident, 6, 4)$caption, "Conf. - acc.: mean confidence less accuracy", fixed = TRUE)
   expect_no_match(drawn_at(confident, 2, 2)$caption, "accuracy")
 })
 

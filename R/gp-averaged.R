@@ -57,8 +57,8 @@ offsets_tempered <- function(offsets, likely) {
 #' The average with effects of many classes that "auto" could have left out. (A matrix has too many entries to be kept twice: gp_averaged() makes
 #' it of that of the fit.)
 #' @noRd
-average_doubted <- function(averaged, offsets) {
-  likely <- effects_likely(offsets$worth)
+average_doubted <- function(averaged, offsets, share) {
+  likely <- min(1, effects_likely(offsets$worth) / c(share, 1)[1])
   c(averaged, if (is.null(offsets$wide)) list(offsets = offsets_tempered(offsets, likely)) else list(likely = likely))
 }
 

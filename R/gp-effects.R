@@ -2,9 +2,10 @@
 # are shown.
 
 # With less than this many nats promised at the start they are left out by class_effects = "auto";
-# offsets of many classes with less than this in a score test, which is 0 +- 1 if they are nothing.
+# offsets of many classes with less than the first of these in a score test, which is 0 +- 1 if they are nothing; up to the second their prior
+# variance grows from 0 to what it is estimated, so that a few rows more or less do not change a forecast at once, eq. (39e).
 effects_worthless <- -1
-offsets_worthless <- 0.5
+offsets_worthless <- c(0, 1)
 # and a matrix of many classes with less than these in a score test and in nats beyond offsets alone. With 100 classes and 200 or 1000 rows
 # test and bound cannot tell a matrix that lowers the log loss by .001 from none, and one for nothing raises it by .0005 at the most. With 900
 # to 2500 rows of real data, matrices of -2 to -1 nats lowered it by .0015 on average (11 fits).
@@ -110,6 +111,7 @@ gp_with_offsets <- function(fit, data, effects) {
   fit$class_effects <- "offset"
   worth <- effects$elbo - effects$none
   fit$elbo <- fit$elbo + worth
+  fit$offsets_share <- effects$share
   fit$offsets <- list(worth = worth, sd = c(offset = effects$tau),
     mean = stats::setNames(effects$mean, data$classes), var = effects$var)
   fit

@@ -31,7 +31,7 @@ fit_gp <- function(data, mean, spec, floor) {
   increasing <- if (fit$class_effects == "none") fit$increasing else if (slack == 0) fit$rises else rises(fit, 0)
   averaged <- gp_averaged_part(fit)
   doubted <- spec$class_effects == "auto" && !"offset" %in% names(spec$hyper)
-  if (!is.null(averaged) && !is.null(fit$offsets) && doubted) averaged <- average_doubted(averaged, fit$offsets)
+  if (!is.null(averaged) && !is.null(fit$offsets) && doubted) averaged <- average_doubted(averaged, fit$offsets, fit$offsets_share)
   if (spec$monotone && !is.null(fit$effects)) { # a projection takes the process apart from its offsets
     if (!is.null(averaged)) averaged <- gp_part_offsets(averaged)
     fit <- gp_part_offsets(fit)
@@ -133,7 +133,7 @@ gp_settings <- function(data, mean, center, spec, floors, blocks, freeze) {
     odds = if (spec$class_effects == "auto") effects_odds else 0,
     many = gp_many(spec, length(data$classes)),
     alike = if (length(data$classes) < short_classes) 0 else alike_pairs,
-    least_score = if (spec$class_effects == "auto") offsets_worthless else -Inf,
+    least_score = if (spec$class_effects == "auto") offsets_worthless[1] else -Inf, full_score = offsets_worthless[2],
     least_wide = if (spec$class_effects == "auto" && !isTRUE(spec$wide_site$kept)) wide_worthless else c(-Inf, -Inf),
     wide_site = spec$wide_site,
     freeze = freeze, loosen = length(data$classes) > most_kept_classes, site = spec$site, effect_site = spec$effect_site, offset_site = spec$offset_site, begin_slope = spec$begin_slope, slope_factor = spec$slope_factor,

@@ -39,7 +39,7 @@ typedef struct {
   double effect_variance[GPC_BLOCKS]; /* held; NAN: estimated */
   double worthless, odds;             /* gp_effects.h */
   int many;                       /* effects of many classes: gp_offsets.h, gp_wide.h */
-  double least_score;             /* gp_offsets.h */
+  double least_score, full_score; /* gp_offsets.h */
   double least_wide[2];           /* gp_wide.h: score and worth of the matrix */
   const gpc_wide_site *wide_site; /* rows seen before, of effects of many classes */
   const gpc_joint_site *effect_site;    /* rows seen before, with the effects, or NULL */

@@ -57,6 +57,7 @@ gpc_status gpc_many_fit(gpc_fitting *f, gpc_optimiser *o) {
   const gpc_offsets_settings offsets = {.site = site,
                                         .variance = s->effect_variance[GPC_OFFSET],
                                         .least_score = s->least_score,
+                                        .full_score = s->full_score,
                                         .tol = fmax(1e-2, s->tol),
                                         .max_passes = s->max_passes,
                                         .poll = f->poll,

@@ -13,6 +13,7 @@
 #define CG_STEPS 8
 #define MOST_HALVINGS 12
 #define LEAST_WORTH (-2.0) /* nats */
+#define LEAST_SHARE 1e-6
 #define FEW_SCORES 2000000
 
 typedef struct {
@@ -180,6 +181,7 @@ size_t gpc_offsets_room(size_t n, size_t k, double least_score) {
 static void climb(offsets *o, const gpc_offsets_settings *settings,
                   gpc_offsets_result *result) {
   result->elbo = -INFINITY;
+  result->converged = 0;
   /* at least one step: before it there is no bound */
   while ((result->passes < settings->max_passes || result->elbo == -INFINITY) &&
          !result->converged) {
@@ -208,6 +210,27 @@ static void climb(offsets *o, const gpc_offsets_settings *settings,
   }
 }
 
+/* eq. (39e): between none and all of the offsets, by the score test. */
+static double share_of(const gpc_offsets_settings *settings, double score) {
+  if (settings->least_score == -INFINITY || !isnan(settings->variance) ||
+      score >= settings->full_score)
+    return 1.0;
+  const double width = settings->full_score - settings->least_score;
+  return fmax((score - settings->least_score) / width, LEAST_SHARE);
+}
+
+/* The optimum again, with that share of tau^2. */
+static void shrink(offsets *o, const gpc_offsets_settings *settings,
+                   gpc_offsets_result *result) {
+  gpc_offsets_settings held = *settings;
+  const double elbo = result->elbo;
+  const int converged = result->converged;
+  held.variance = result->share * result->tau * result->tau;
+  climb(o, &held, result);
+  result->elbo = elbo;
+  result->converged &= converged;
+}
+
 void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
                      const gpc_offsets_settings *settings, gpc_offsets_result *result) {
   offsets o = {.pass = gpc_offsets_pass_get(visitor, from, settings->site)};
@@ -233,6 +256,9 @@ void gpc_offsets_fit(gpc_visitor *visitor, const gpc_visit *from,
     /* as with few classes: what was promised may not be kept */
     result->kept = isfinite(result->elbo) && (settings->least_score == -INFINITY ||
                                               result->elbo - result->none > LEAST_WORTH);
+    result->share = share_of(settings, result->score);
+    if (result->kept && result->share < 1.0)
+      shrink(&o, settings, result);
   }
 }
 

@@ -24,7 +24,8 @@ typedef struct {
   const gpc_offsets_site *site; /* or NULL */
   double variance;              /* tau^2 held; NAN: estimated */
   double least_score; /* of the score test: with less there are no offsets; -INFINITY:
-                         there are, whatever it says */
+                         there are, whatever it says ... */
+  double full_score;  /* ... and with less than this an estimated tau^2 counts in part */
   double tol;         /* nats */
   int max_passes;
   gpc_poll poll;
@@ -39,8 +40,9 @@ typedef struct {
   double *psi;           /* ... and the map: the next site, once they are frozen */
   float *phi;            /* of all rows, as gpc_offsets_pass has them, or NULL */
   double *pi;            /* the same */
-  double tau;
-  double elbo, none; /* of the process at its mean, with and without offsets */
+  double tau, share; /* of the prior: tau^2 is this share of the estimate */
+  double elbo, none; /* of the process at its mean, with and without offsets; the first at
+                        the estimate */
   double score;      /* sum_k (g_k^2 - h_k) / sqrt(2 sum_k h_k^2) at b = 0: 0 if they are
                         worth nothing, give or take 1 */
   int passes, converged;

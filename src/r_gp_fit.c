@@ -75,6 +75,7 @@ static gpc_fit_settings unpack_settings(SEXP list, size_t n, size_t k) {
   s.odds = number(list, "odds");
   s.many = flag(list, "many");
   s.least_score = number(list, "least_score");
+  s.full_score = number(list, "full_score");
   memcpy(s.least_wide, r_doubles(r_element(list, "least_wide"), "least_wide", 2),
          sizeof s.least_wide);
   s.freeze = flag(list, "freeze");
@@ -261,7 +262,8 @@ static SEXP pack_wide(const gpc_wide_result *r, size_t k, int frozen) {
 static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wide,
                          size_t k, const gpc_site *site) {
   static const char *names[] = {"kept", "elbo", "none",  "passes", "converged", "mean",
-                                "var",  "tau",  "score", "site",   "wide",      ""};
+                                "var",  "tau",  "share", "score",  "site",      "wide",
+                                ""};
   SEXP out = PROTECT(r_named_list(names));
   if (site)
     put(out, names, "site", r_pack_offsets_site(r, k, site->p));
@@ -275,6 +277,7 @@ static SEXP pack_offsets(const gpc_offsets_result *r, const gpc_wide_result *wid
     put(out, names, "mean", vector_of(k, r->mean));
     put(out, names, "var", vector_of(k, r->var));
     put(out, names, "tau", Rf_ScalarReal(r->tau));
+    put(out, names, "share", Rf_ScalarReal(r->share));
   }
   if (wide->tried)
     put(out, names, "wide", pack_wide(wide, k, site != NULL));

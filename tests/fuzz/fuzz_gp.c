@@ -167,7 +167,8 @@ static gpc_fit_settings take_settings(bytes *b, size_t k, gpc_mean mean, double 
                         .bins = 8,
                         .worthless = take(b) % 2 ? -1.0 : -INFINITY,
                         .odds = take(b) % 2 ? 1.0 / 3.0 : 0.0,
-                        .least_score = take(b) % 2 ? 0.5 : -INFINITY};
+                        .least_score = take(b) % 2 ? 0.0 : -INFINITY,
+                        .full_score = 1.0};
   floors[0] = mean == GPC_MEAN_LOG ? 1e-6 : -INFINITY;
   if (mean == GPC_MEAN_LOG && take(b) % 2) {
     floors[1] = 1e-3;

@@ -117,6 +117,20 @@ test_that("offsets of many classes shift the process", {
   expect_equal(unname(ends[, 1, "upper"]), unname(apply(wide[, 1, ], 1, quantile, 0.975)), tolerance = 0.05)
 })
 
+test_that("offsets of borderline worth come in little by little as rows gain weight", {
+  set.seed(3)
+  k <- 30
+  z <- matrix(rnorm(400 * k, sd = 2), 400)
+  y <- factor(max.col(z + rep(rnorm(k, sd = 0.3), each = 400) - log(-log(matrix(runif(400 * k), 400)))), 1:k)
+  fits <- lapply(seq(0.5, 0.8, 0.01), function(w) {
+    quiet_gp(z, y, weights = rep(w, 400), integrate = FALSE, hyper = c(slope = 1, variance = 0.01, lengthscale = 10),
+      control = gp_control(diagonal_classes = 2))
+  })
+  expect_setequal(vapply(fits, `[[`, "", "class_effects"), c("none", "offset"))
+  p <- vapply(fits, predict, z, newdata = z)
+  expect_lt(max(abs(p[, , -1] - p[, , -length(fits)])), 0.01) # one step from none to all was .06
+})
+
 # What is reported --------------------------------------------------------------------------
 
 test_that("tidy() gives offsets and matrices in the units of the scores, centred", {

@@ -209,7 +209,8 @@
 #'     change their most likely class);
 #'   * with `monotone = TRUE`, `order_cost` (the loss in log-likelihood) and `order_mass` (the weights of the projection);
 #'   * `averaged`, the posterior for intervals and draws, or `NULL` if there is none. It is a list with its own `hyper`, `inducing`, `q_mean`,
-#'     `q_cov`, `slope_sd`, `slope_cross` and `passes`, which mean the same as above, and with `ends`
+#'     `q_cov`, `slope_sd`, `slope_cross` and `passes`, which mean the same as above (with effects of up to 26 classes the first three follow from the covariance of its `effects`
+#'     and are left out), and with `ends`
 #'     (the scores beyond which drawn maps may be steeper), `between` (the variance between knots), `bent` (the posterior probability
 #'     that the map is not a straight line) and, with effects of many classes, `likely` (the posterior probability that there are such effects);
 #'   * `outside`, 0.2: the pseudo-count for rows unlike the calibration rows (see [`predict()`][predict.calib_gp]), or `NULL`;

@@ -29,7 +29,7 @@
 #'     pairs of rows, an unbiased estimate that is 0 on average under calibration and may be negative.
 #'     `estimator = "quadratic"` takes all pairs, with a p-value by redrawn labels; `"linear"` takes rows two
 #'     by two, (1, 2), (3, 4), ..., for data of any size, with a normal p-value; its power is much lower.
-#'     `"auto"` is quadratic up to 2000 rows and linear beyond, which `print()` says; quadratic is possible up to 30,000 rows. The kernel is \eqn{\exp(-d/\nu)}{exp(-d/nu)} with the total
+#'     `"auto"` is quadratic up to 10,000 rows (which takes some seconds and 400 MB) and linear beyond, which `print()` says; quadratic is possible up to 30,000 rows. The kernel is \eqn{\exp(-d/\nu)}{exp(-d/nu)} with the total
 #'     variation distance d (`"laplace"`) or \eqn{\exp(-d^2/2\nu^2)}{exp(-d^2/(2 nu^2))} with the Euclidean one
 #'     (`"gaussian"`); \eqn{\nu}{nu} is the median distance (of the pairs of at most 500 rows) unless
 #'     `bandwidth` gives it.}
@@ -253,7 +253,7 @@ test_mcb <- function(forecast, replicates) {
     method = paste0("Test of calibration by isotonic miscalibration of the Brier score, ", test$how))
 }
 
-skce_rows <- 2000 # all pairs of more rows take long
+skce_rows <- 10000 # all pairs of more rows take long, and more than 400 MB
 most_skce_rows <- 30000 # 3.6 GB of kernel values
 
 test_skce <- function(forecast, replicates, estimator, kernel, bandwidth) {

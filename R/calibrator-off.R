@@ -195,10 +195,10 @@ say_off <- function(object) {
   observed <- vapply(off["observed", ], format, "", digits = 3)
   errors <- vapply(off["errors", ], format, "", digits = 2)
   said <- if (count == 1) {
-    paste0("class ", names, " remains miscalibrated: mean predicted probability ", predicted, ", observed frequency ", observed, " (", errors,
+    paste0("class ", names, " remains clearly miscalibrated: mean predicted probability ", predicted, ", observed frequency ", observed, " (", errors,
       " standard errors apart", if (length(object$classes) > 2) paste0("; no other class is more than ", off_limit, " apart"), ")")
   } else {
-    paste0(count, " of ", length(object$classes), " classes remain miscalibrated (mean predicted probability and observed frequency more than ", off_limit, " standard errors apart): ",
+    paste0(count, " of ", length(object$classes), " classes remain clearly miscalibrated (mean predicted probability and observed frequency more than ", off_limit, " standard errors apart; calib_validate() also finds smaller errors): ",
       paste0(names, " (predicted ", predicted, ", observed ", observed, ": ", errors, ")", collapse = ", "), if (count > ncol(off)) paste0(" and ", count - ncol(off), " more"))
   }
   c(said, say_shifting(object))

@@ -2,7 +2,7 @@
 # before anything is computed from it. A method says in object_fields() what it needs; the rest is
 # the same for all.
 
-object_format <- 7L # what new_calibrator() writes; see upgrade_object()
+object_format <- 8L # what new_calibrator() writes; see upgrade_object()
 
 #' A calibrator as this version knows it, or an error of class gpcalib_error_object
 #'
@@ -67,6 +67,7 @@ check_format <- function(object, arg) {
 #' `increasing` what was `monotone` before: that is now the promise of calib_gp(monotone = TRUE). Format 5 has powers
 #' among the effects; older fits have none. Format 6 knows a skew part of the matrix; the matrix of older fits has one variance.
 #' In format 7 a large covariance of effects is in single precision, which older versions cannot read.
+#' In format 8 an average leaves out what follows from the rest of it (pack_averaged()).
 #' @noRd
 upgrade_object <- function(object) {
   if (object$format < 2L && object$method == "gp" && is.null(object$scores_seen)) {

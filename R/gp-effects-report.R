@@ -313,7 +313,17 @@ print_effects <- function(effects, classes, known) {
     # a blank within a pair is none between lines
     lines <- if (length(pairs)) gsub("\r", " ", strwrap(paste(gsub(" ", "\r", pairs), collapse = " "), 96, indent = 4, exdent = 4))
     cat(strwrap(said, 98, indent = 2, exdent = 4), lines, sep = "\n")
+    print_own_effects(effects$own)
   }
+}
+
+#' Those of classes in rows whose scores favour them
+#' @noRd
+print_own_effects <- function(own) {
+  if (NROW(own) == 0) return(invisible())
+  more <- attr(own, "count") - nrow(own)
+  cat(strwrap(paste0("changes of the class that itself has 90 % there, beyond two posterior standard deviations: ",
+    paste0("\"", own$class, "\" ", say_gain(own$estimate), collapse = ", "), if (more > 0) paste(" and", more, "more")), 98, indent = 2, exdent = 4), sep = "\n")
 }
 
 moves_named <- 5L
@@ -341,10 +351,11 @@ summarise_effects <- function(object, most = 6) {
   if (!is.null(shifted)) shifted <- shifted[order(-abs(shifted$estimate)), ]
   moves <- effect_moves(object)
   mixed <- if (!is.null(moves)) effect_clear(object, moves)
+  own <- if (!is.null(moves)) effect_clear(object, moves, own = TRUE)
   list(
     worth = if (is.null(object$effects)) object$offsets$worth else object$effects$worth,
     parts = effect_worth(object), sd = c(object$effects$sd, object$offsets$sd), n_shifted = nrow(shifted),
-    shifted = utils::head(shifted, most), mixed = mixed, offsets = offsets, matrix = effect_matrix(object),
+    shifted = utils::head(shifted, most), mixed = mixed, own = own, offsets = offsets, matrix = effect_matrix(object),
     softmax = effect_matrix(object, "softmax"), powers = effect_powers(object), moves = moves
   )
 }

@@ -36,6 +36,7 @@ fit_gp <- function(data, mean, spec, floor) {
     if (!is.null(averaged)) averaged <- gp_part_offsets(averaged)
     fit <- gp_part_offsets(fit)
   }
+  if (!is.null(averaged)) averaged <- pack_averaged(averaged)
   out <- c(fit[c("status", "elbo", "inducing", "q_mean", "q_cov", "passes", "passes_floor", "promise",
     "slope_var", "slope_cross", "flat", "separated", "class_effects", "effects", "offsets", "mass")], list(
     averaged = averaged,

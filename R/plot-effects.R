@@ -103,8 +103,8 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with a probability of 90 %", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Drawn: the change in a row of data where temperature scaling gives 90 % to one class and shares the rest equally among the others. Blue: the class becomes more likely; orange", if (nrow(dashes)) ", with a dash", ": less likely",
-        if (nrow(dashes)) paste0(" (changes below a tenth of the largest", if (any(named$estimate < 0) && numbers) ", and cells with a number,", " have no dash)"), ". ",
+      caption = wrap_words("Drawn: the change in a row of data where temperature scaling gives 90 % to one class and shares the rest equally among the others. Blue: the class becomes more likely; orange: less likely",
+        if (nrow(dashes)) paste0(", marked by a dash (changes below a tenth of the largest", if (any(named$estimate < 0) && numbers) " and cells with a number", " have no dash)"), ". ",
         say_moves(named, c(attr(clear, "count"), attr(own, "count")), max(12, length_shown)), " In every row and column of the picture the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),
@@ -124,17 +124,17 @@ say_moves <- function(named, count, most = 12) {
   on <- as.character(named$class) == as.character(named$said)
   own <- named[on, ]
   named <- named[!on, ]
-  shown <- function(rows, count) if (nrow(rows) < count) paste0("the ", nrow(rows), " largest of ", count, " clear changes") else if (count == 1) "the clear change" else "the clear changes"
+  part_of <- function(rows, count, where) if (nrow(rows) < count) paste0("the ", nrow(rows), " largest of ", count, where)
   each <- split(named, factor(as.character(named$said), levels = unique(as.character(named$said))))
   words <- vapply(each, function(moves) {
     paste0("when the scores say \"", shorten(moves$said[1], most), "\", ", paste0("\"", shorten(moves$class, most),
       ifelse(moves$estimate < 0, "\" is lowered by ", "\" is raised by "), sub("^[+-]", "", moves$label), collapse = ", "))
   }, "")
   words <- paste(words, collapse = "; ")
-  paste0("Framed: ", if (nrow(named)) paste(shown(named, count[1]), "between two classes"), if (nrow(named) && nrow(own)) ", and ",
-    if (nrow(own)) paste(shown(own, count[2]), "on the diagonal"), " (beyond two posterior standard deviations).",
+  some <- c(part_of(named, count[1], " between two classes"), part_of(own, count[2], " on the diagonal"))
+  paste0("Framed: changes beyond two posterior standard deviations", if (length(some)) paste0(" (", paste(some, collapse = ", "), ")"), ".",
     if (nrow(named)) paste0(" ", toupper(substr(words, 1, 1)), substring(words, 2), "."),
-    if (nrow(own)) paste0(" On the diagonal: ", paste0("\"", shorten(own$class, most), "\" ", own$label, collapse = ", "), "."))
+    if (nrow(own)) paste0(if (nrow(named)) " On the diagonal: " else " There are some on the diagonal only: ", paste0("\"", shorten(own$class, most), "\" ", own$label, collapse = ", "), "."))
 }
 
 #' Names on an axis: their beginnings, which say more than both ends do; where these are the same, as shorten() has them

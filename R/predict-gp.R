@@ -14,8 +14,8 @@
 #'   `"mean"` takes the softmax of the posterior mean. `"mc"`
 #'   averages over `n_draws` random functions.
 #' @param n_draws How many functions to draw. They come in antithetic pairs, so that an odd number is rounded up. The
-#'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is 4000 with two classes (at most 20,000 are used), and with more between 1000 and 20,000, more for fewer rows and classes,
-#'   so that limits of a few rows hardly change from one call to the next. Lower limits of
+#'   default is 100 for `approx = "mc"` and 1000 for draws. For intervals it is 4000 with two classes. With three or more classes it is between 1000 and 20,000: the fewer
+#'   rows and classes, the more draws, so that limits of a few rows hardly change from one call to the next. (With two classes, intervals use no more than 20,000 draws.) Lower limits of
 #'   probabilities near 0 can be tiny (1e-50, say) and change by a factor from call to call: read them as 0.
 #' @param level Coverage of the interval, for `type = "interval"`.
 #' @param independent For `approx = "mc"`: draw the latent values of a row independently of each other, as in the paper,

@@ -69,13 +69,13 @@ say_far <- function(x) {
   rows <- vapply(far["rows", some], say_number, "")
   most <- say_number(far_odds * max(attr(x, "n"), least_odds))
   if (is.null(names)) {
-    return(paste0("The slope depends on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. With such odds limited to ", most, " to 1 it is ", rest,
-      ", which is the safer number to report."))
+    return(paste0("The slope in the table depends on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. Report instead the slope with odds limited to ", most, " to 1: ", rest,
+      "."))
   }
   what <- if ("by" %in% names(x)) "" else "class "
   limit <- say_most_odds(attr(x, "n"))
-  paste0("Some slopes depend on rows with odds beyond ", limit, ". If such odds are limited to that, the slope, which is then safer to report, is ",
-    paste0(rest, " for ", what, "\"", names[some], "\" (", rows, ifelse(rows == "1", " such row", " such rows"), ")", collapse = "; "),
+  paste0("Some slopes in the table depend on rows with odds beyond ", limit, ". Report instead the slope with odds limited to that: ",
+    paste0("for ", what, "\"", names[some], "\" ", rest, ", which limits ", rows, ifelse(rows == "1", " row", " rows"), collapse = "; "),
     if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
 }
 
@@ -198,10 +198,11 @@ validations_verdict <- function(x) {
   what <- paste(c("groups", "classes")[c("by", "class") %in% names(table)], collapse = " and ")
   hit <- which(colSums(outside, na.rm = TRUE) > 0)
   p <- validation_p(x)
+  rows <- sum(attr(x, "n")) / if ("class" %in% names(table)) length(unique(table$class)) else 1
   undefined <- sum(is.na(outside["slope", ]) & is.na(outside["ICI", ]))
   if (!length(hit)) {
     return(paste0("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values. ",
-      if (undefined) paste0(undefined, " of the ", ncol(outside), " ", what, " have no slope and no curve: only a mean that is far off could be found there. "), say_holm(what)))
+      if (undefined) paste0(undefined, " of the ", ncol(outside), " ", what, " have no slope and no curve: only a mean that is far off could be found there. "), say_holm(what, rows)))
   }
   names <- paste0("\"", validation_names(x), "\"")
   level <- attr(x, "conf_level")
@@ -227,7 +228,7 @@ validations_verdict <- function(x) {
     } else {
       "This is no reason to calibrate (again); validate on more rows first."
     },
-    if (!all(is.na(p))) say_holm(what)
+    if (!all(is.na(p))) say_holm(what, rows, length(clear) < length(p))
   )
   paste(parts, collapse = " ")
 }
@@ -252,7 +253,9 @@ say_excluded <- function(outside, level, what, others) {
     })
 }
 
-say_holm <- function(what) {
-  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what,
-    ". calib_test(method = \"mcb\") or \"skce\" tests all rows together and may find more.")
+#' @param more is there anything left to find?
+#' @noRd
+say_holm <- function(what, n, more = TRUE) {
+  paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what, ".",
+    if (more) paste0(" calib_test(method = \"mcb\")", if (n <= skce_rows) " or \"skce\"", " tests all rows together and may find more."))
 }

@@ -51,9 +51,12 @@
 #' # What print() concludes
 #' It judges the mean (`oe_ratio`, `in_the_large`, `intercept`), the slope, its intercept and the curve (`ici`), and names those whose interval
 #' excludes the ideal value; the c-index and the Brier scores are not judged. A single one of them may be off by chance: for perfectly
-#' calibrated probabilities, about one validation in seven has a 95 % interval that excludes its ideal value. `print()` therefore calls the evidence weak in two cases. First, only one of mean, slope
-#' and curve is off, and its p-value is above (1 - `conf_level`) / 3; the mean is off by `oe_ratio`, `in_the_large` or `intercept`, and then this must hold for all of these whose interval
-#' excludes the ideal value. Second, the slope is off beside others, and its p-value is above this limit: then the slope alone is called weak evidence. With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
+#' calibrated probabilities, about one validation in seven has a 95 % interval that excludes its ideal value. `print()` therefore calls the evidence weak in two cases:
+#' * Only one of the three (mean, slope, curve) is off, and its p-value is above (1 - `conf_level`) / 3. (Three measures describe the mean: `oe_ratio`, `in_the_large` and `intercept`. The
+#'   p-value of each of them that is off has to be above this limit.)
+#' * The slope and another of the three are off, and the p-value of the slope is above this limit. Then only what is said of the slope is called weak evidence.
+#'
+#' With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
 #' adjusted for the number of classes or groups by Holm's method; unadjusted p-values are in the attribute `p.value`. If nothing is found, do not calibrate
 #' (again): a calibrator fitted to the same few rows would add its own error.
 #'

@@ -171,11 +171,11 @@ test_that("the bandwidth is the median distance", {
   got <- calib_test(three$p, three$y, "skce", estimator = "linear")
   d <- as.matrix(stats::dist(three$p, "manhattan")) / 2
   expect_equal(unname(got$parameter), stats::median(d[upper.tri(d)]), tolerance = 1e-12)
-  big <- oracle_forecast(2100, 2, seed = 4)
+  big <- oracle_forecast(10100, 2, seed = 4)
   fast <- calib_test(big$p, big$y, "skce")
   expect_match(fast$method, "linear")
   said <- function(x) gsub("\\s+", " ", paste(capture.output(print(x)), collapse = " "))
-  expect_match(said(fast), "with the linear estimator, chosen because there are more than 2,000 rows, its power is much lower. Use estimator = \"quadratic\"",
+  expect_match(said(fast), "with the linear estimator, chosen because there are more than 10,000 rows, its power is much lower. Use estimator = \"quadratic\"",
     fixed = TRUE)
   expect_match(said(got), "with the linear estimator its power is much lower", fixed = TRUE)
   expect_match(say_linear(31000, TRUE), "With up to 30,000 of the rows, estimator = \"quadratic\" is possible.", fixed = TRUE)

@@ -135,8 +135,8 @@ test_that("all classes that remain miscalibrated are named, the worst first, and
   expect_equal(unname(fit$off[names(fit$off) == "class"]), order(-apart)[1:3])
   expect_equal(unname(fit$off[names(fit$off) == "errors"]), unname(sort(apart, decreasing = TRUE)[1:3]))
   expect_equal(fit$off[["count"]], length(off))
-  said <- grep("remain miscalibrated", capture.output(print(fit)), value = TRUE)
-  expect_match(said, paste0(length(off), " of 8 classes remain .*more than 4 standard errors apart\\): \"", order(-apart)[1], "\" \\(predicted .* and ", length(off) - 3, " more$"))
+  said <- grep("remain clearly miscalibrated", capture.output(print(fit)), value = TRUE)
+  expect_match(said, paste0(length(off), " of 8 classes remain .*more than 4 standard errors apart; calib_validate\\(\\) also finds smaller errors\\): \"", order(-apart)[1], "\" \\(predicted .* and ", length(off) - 3, " more$"))
   expect_identical(means_table(fit)$class[1:2] == as.character(1:2), c(FALSE, FALSE))
   expect_output(print(summary(fit)), "calibration rows:\n class before observed after\n 1 .*\n 2 .*\n 8 ")
   # what has been damaged

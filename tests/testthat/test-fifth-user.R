@@ -136,7 +136,7 @@ test_that("the picture of the matrix frames only what exceeds two standard devia
   mixed <- summary(loud)$effects$mixed
   expect_identical(nrow(mixed), min(5L, clear(loud)))
   expect_identical(attr(mixed, "count"), clear(loud))
-  expect_match(said(loud), paste0("Framed: ", if (clear(loud) > 5) paste("the 5 largest of", clear(loud), "clear changes") else "the clear changes?", " between two classes.* \\(beyond two posterior standard deviations\\)"))
+  expect_match(said(loud), paste0("Framed: changes beyond two posterior standard deviations", if (clear(loud) > 5) paste(" \\(the 5 largest of", clear(loud), "between two classes"), ".* When the scores"))
   shown <- capture.output(print(summary(loud)))
   expect_true(any(grepl("\"1\" where the scores say \"2\" (+", shown, fixed = TRUE)))
   expect_lte(max(nchar(grep("scores say|effects between", shown, value = TRUE))), 100)
@@ -282,10 +282,10 @@ test_that("a slope that a few far scores decide is said to", {
   expect_lt(got$estimate[got$measure == "slope"], 0.1)
   expect_equal(attr(got, "far")[1:2, 1], c(rows = 3, slope = near), tolerance = 1e-6)
   said <- gsub("\\s+", " ", paste(capture.output(print(got)), collapse = " "))
-  expect_match(said, sprintf("The slope depends on 3 rows with odds beyond 20,000 to 1. With such odds limited to 20,000 to 1 it is %.2f (", near), fixed = TRUE)
+  expect_match(said, sprintf("The slope in the table depends on 3 rows with odds beyond 20,000 to 1. Report instead the slope with odds limited to 20,000 to 1: %.2f (", near), fixed = TRUE)
   two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("far", "near"), each = 2000))
   said <- gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " "))
-  expect_match(said, sprintf("odds beyond 20,000 to 1. If such odds are limited to that, the slope, which is then safer to report, is %.2f (", near), fixed = TRUE)
+  expect_match(said, sprintf("odds beyond 20,000 to 1. Report instead the slope with odds limited to that: for \"far\" %.2f (", near), fixed = TRUE)
   expect_no_match(paste(capture.output(print(calib_validate(plogis(x), y))), collapse = " "), "depends")
 })
 

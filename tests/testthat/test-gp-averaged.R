@@ -234,7 +234,9 @@ test_that("there is nothing to average over where both are held, and elsewhere i
 
 test_that("fits through files, of older versions and with damage", {
   d <- three_bent(150, 6)
-  for (fit in list(fit_gp2(d), fit_gp2(d, class_effects = "none"), fit_gp2(d, monotone = TRUE))) {
+  pair <- two_bent(150, 6)
+  for (fit in list(fit_gp2(d), fit_gp2(d, class_effects = "none"), fit_gp2(d, monotone = TRUE), fit_gp2(pair), fit_gp2(pair, class_effects = "offset"))) {
+    if (length(fit$classes) == 2) d <- pair
     file <- tempfile()
     saveRDS(fit, file)
     expect_identical(band(readRDS(file), d$z[1:5, ]), band(fit, d$z[1:5, ]))
@@ -254,9 +256,42 @@ test_that("fits through files, of older versions and with damage", {
     broken$averaged <- 1
     expect_error(predict(broken, d$z), "averaged", class = "gpcalib_error_object")
     broken <- fit
-    broken$averaged$q_cov <- -broken$averaged$q_cov
+    if (is.null(fit$effects)) {
+      broken$averaged$q_cov <- -broken$averaged$q_cov
+    } else {
+      broken$averaged$effects$cov[1] <- broken$averaged$effects$cov[1] + bitwNot(2^31 - 1L)
+    }
     expect_error(predict(broken, d$z), "averaged", class = "gpcalib_error_object")
   }
+})
+
+test_that("objects leave out of the average what follows from the rest", {
+  pair_of <- function(x, r) { # effects whose sums are independent of all else
+    all <- with_seed(x, crossprod(matrix(stats::rnorm((x + r)^2), x + r)) + diag(x + r))
+    sums <- seq_len(r) / 4
+    signs <- rbind(cbind(diag(x), matrix(0, x, r)), cbind(matrix(0, r, x), diag(r) / 2), cbind(matrix(0, r, x), -diag(r) / 2))
+    cov <- signs %*% all %*% t(signs)
+    one <- x + seq_len(r)
+    for (a in 0:1) for (b in 0:1) cov[one + a * r, one + b * r] <- cov[one + a * r, one + b * r] + diag(sums, r) / 4
+    cov
+  }
+  full <- function(cov, x, classes) {
+    r <- (nrow(cov) - x) / classes
+    own <- seq_len(x - 1)
+    list(hyper = c(slope = 1), q_mean = own / 2, q_cov = cov[own, own] - tcrossprod(cov[own, x]) / cov[x, x], slope_sd = sqrt(cov[x, x]),
+      slope_cross = cov[own, x] / cov[x, x], effects = list(slopes = 1L, effect = matrix(0, r, classes), cov = cov[lower.tri(cov, TRUE)]))
+  }
+  for (r in c(1, 4)) {
+    part <- full(pair_of(6, r), 6, 2)
+    small <- pack_averaged(part)
+    expect_null(small$q_cov)
+    expect_length(small$effects$cov, (6 + r) * (7 + r) / 2)
+    expect_equal(unpack_averaged(small)[names(part)], part, tolerance = 1e-6)
+  }
+  part <- full(pair_of(5, 6), 5, 3) # of three classes no more is known
+  expect_equal(unpack_averaged(pack_averaged(part))[names(part)], part, tolerance = 1e-12)
+  expect_identical(unpack_averaged(part), part) # as objects of older versions have it
+  expect_lt(length(serialize(fit_gp2(two_bent(150, 6)), NULL)), 25000)
 })
 
 test_that("a quarter of the draws grow beyond the scores that rows tell of, and nothing else changes", {
@@ -401,8 +436,7 @@ test_that("every block has a factor of its own, written out", {
   for (effects in c("offset", "matrix")) {
     fit <- fit_gp2(d, class_effects = effects, hyper = c(variance = 1e-4)) # a line
     by_hand <- oracle_open_tau(fit, d$z, d$y, centre, 1.5)
-    got <- fit
-    got[c("effects", "inducing")] <- list(fit$averaged$effects, fit$averaged$inducing)
+    got <- gp_averaged(fit)
     own <- length(got$inducing) + got$effects$slopes
     r <- nrow(got$effects$effect)
     difference <- cbind(matrix(0, r, own), -diag(r), diag(r))

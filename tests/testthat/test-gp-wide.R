@@ -163,7 +163,7 @@ test_that("what is said and drawn of them", {
   expect_equal(effect_moves(fit)$estimate[7, 6], w[7, 6] * (0.9 - 1 / 60))
   expect_named(coef(fit)[terms$term == "softmax[7, 6]"], "softmax[7, 6]")
   plot <- autoplot(fit, what = "matrix")
-  expect_match(gsub("\n", " ", plot$labels$caption), "changes? between two classes.* \\(beyond two")
+  expect_match(gsub("\n", " ", plot$labels$caption), "Framed: changes beyond two posterior standard deviations")
   expect_s3_class(autoplot(fit, what = "offsets"), "ggplot")
 })
 

@@ -276,9 +276,9 @@ test_that("slopes that a few extreme probabilities decide are given with their o
   expect_equal(far[["slope", 1]], unname(coef(fit)[2]), tolerance = 1e-6)
   expect_true(far[["low", 1]] < far[["slope", 1]] && far[["slope", 1]] < far[["high", 1]])
   said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
-  expect_match(said, "The slope depends on 40 rows with odds beyond 10,000 to 1. With such odds limited to 10,000 to 1 it is [0-9.]+ \\([-0-9.]+ to [-0-9.]+\\)")
+  expect_match(said, "The slope in the table depends on 40 rows with odds beyond 10,000 to 1. Report instead the slope with odds limited to 10,000 to 1: [0-9.]+ \\([-0-9.]+ to [-0-9.]+\\)\\.")
   two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("a", "b"), each = 400))
-  expect_match(gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " ")), "If such odds are limited to that, the slope, which is then safer to report, is .* for \"a\" \\(40 such rows\\)\\.")
+  expect_match(gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " ")), "Report instead the slope with odds limited to that: for \"a\" [0-9.]+ \\(.*\\), which limits 40 rows\\.")
   # zeros are no farther than that either
   zeros <- suppressWarnings(calib_validate(replace(p, 1:20, 0), y))
   expect_equal(attr(zeros, "far")[["rows", 1]], 20)

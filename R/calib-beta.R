@@ -63,7 +63,7 @@ calib_beta <- function(scores, labels, input = c("auto", "probs", "logits"), wei
   warn_scaling(fit, data$classes)
   # where all rows beyond some tiny score are of one class
   warn_maps(colSums(matrix(fit$coef, 3)[1:2, , drop = FALSE] > steep) > 0, data$classes, "steep", paste0("The map jumps from near 0 to near 1%s: `a` or `b` exceeds ", steep,
-    ", because all rows beyond some score very near 0 or 1 are of one class. Predicted probabilities can be exactly 0 or 1 and wrong. ",
+    ", because above a score very near 1, or below one very near 0, all rows are of one class. Predicted probabilities can be exactly 0 or 1 and wrong. ",
     "Use `params = \"am\"`, calib_platt() or calib_gp() instead."))
   name_scaling("beta", data, match.call(), fit, c("a", "b", "c"), params = params, clip = clip,
     fixed = ova$fixed)

@@ -39,7 +39,7 @@ plot_offsets <- function(object, ..., level = 0.95, base_size = 9) {
           "Added to the latent value of the class in every row. Map and matrix also change how likely a class is and can more than undo this: compare mean probabilities. "
         }, "Offsets sum to zero; ", say_level(level), " posterior intervals.", base_size = base_size)) +
     picture_theme(base_size) +
-    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 24) 0.65 else if (nrow(rows) > 16 && base_size >= 8) 0.8 else if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
+    theme(axis.text.y = element_text(size = rel(if (nrow(rows) > 24 && base_size < 8) 0.65 else if (nrow(rows) > 16 && base_size >= 8) 0.8 else if (nrow(rows) > 16) 0.65 else if (base_size < 8) 0.7 else 0.9)))
 }
 
 most_ticks <- 34L # names of classes on an axis of the matrix
@@ -103,8 +103,8 @@ plot_moves <- function(object, ..., base_size = 9) {
     ggplot2::coord_fixed() +
     labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with a probability of 90 %", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
-      caption = wrap_words("Drawn: the change in a row of data where temperature scaling gives 90 % to one class and shares the rest equally among the others. Blue: the class becomes more likely; orange: less likely",
-        if (nrow(dashes)) paste0(", marked by a dash (changes below a tenth of the largest", if (any(named$estimate < 0) && numbers) " and cells with a number", " have no dash)"), ". ",
+      caption = wrap_words("Drawn: the change in a row of data where temperature scaling gives 90 % to one class and shares the rest equally among the others. Blue: the class becomes more likely; orange: less likely. ",
+        if (nrow(dashes)) paste0("A dash marks orange cells, too, except", if (any(named$estimate < 0) && numbers) " those with a number and", " changes below a tenth of the largest. "),
         say_moves(named, c(attr(clear, "count"), attr(own, "count")), max(12, length_shown)), " In every row and column of the picture the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),

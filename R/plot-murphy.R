@@ -77,6 +77,21 @@ murphy_curve <- function(forecast, event, points) {
   out
 }
 
+#' Which curves lie on each other in all panels: a sentence, or NULL
+#' @noRd
+say_alike_scores <- function(table, top) {
+  at <- seq(0, 1, length.out = 401)
+  curves <- lapply(split(table, table$forecast), function(own) {
+    unlist(lapply(split(own, if (is.null(own[["by"]])) rep(1, nrow(own)) else own$by, drop = TRUE), function(part) {
+      stats::approx(part$theta, part$score, at, ties = mean, rule = 2)$y
+    }))
+  })
+  alike <- near_ones(names(curves), function(one, other) {
+    length(curves[[one]]) == length(curves[[other]]) && max(abs(curves[[one]] - curves[[other]])) < alike_curves * top
+  })
+  if (length(alike)) paste0(" The curves of ", paste(alike, collapse = ", and those of "), " nearly coincide.")
+}
+
 draw_murphy <- function(table, constant, event, base_size) {
   pen <- base_size / 10
   names <- levels(table$forecast)
@@ -101,7 +116,7 @@ draw_murphy <- function(table, constant, event, base_size) {
     ggplot2::coord_cartesian(ylim = c(0, top)) +
     labs(x = "Threshold", y = "Mean elementary score", colour = NULL, linetype = NULL,
       caption = wrap_words("Event: ", shorten(event, 30), ". The area under a curve is the Brier score; lower is ",
-        "better. Thin grey: the constant forecast", if (cut) ", which is worse than all others where it leaves the picture", ".", base_size = base_size)) +
+        "better. Thin grey: the constant forecast", if (cut) ", which is worse than all others where it leaves the picture", ".", say_alike_scores(table, top), base_size = base_size)) +
     picture_theme(base_size) +
     (if (!is.null(table[["by"]])) facet_wrap(vars(.data$by), labeller = ggplot2::as_labeller(function(x) shorten(x, 24)))) +
     legend_above(short, c("colour", "linetype"), base_size)

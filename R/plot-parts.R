@@ -173,7 +173,7 @@ cut_end <- function(x, most) {
   x <- as.character(x)
   long <- !is.na(x) & nchar(x) > most
   short <- x
-  short[long] <- paste0(sub(" +$", "", substr(x[long], 1, most - 1)), ".")
+  short[long] <- paste0(sub("[ ,.]+$", "", substr(x[long], 1, most - 3)), "...")
   if (length(unique(short)) == length(unique(x))) short else shorten(x, most)
 }
 

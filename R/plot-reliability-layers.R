@@ -216,7 +216,8 @@ corner_layer <- function(tables, rows, plan, base_size) {
   free <- place(text$label)
   text$label[free == "neither"] <- sub("\n.*", "", text$label[free == "neither"])
   free <- place(text$label)
-  text$label[free == "neither"] <- ""
+  # Numbers in some of the panels would look like a mistake.
+  text$label[if (mean(free == "neither") > few_without) TRUE else free == "neither"] <- ""
   above <- free == "above"
   inside <- function(share) plan$low + (1 - plan$low) * share
   text$x <- inside(ifelse(above, 0.02, 0.99))
@@ -228,6 +229,8 @@ corner_layer <- function(tables, rows, plan, base_size) {
     data = upper_panel(text), width = 0.45, height = 0.3, size = text_size(base_size), corner = TRUE, ground = plan$method == "smooth",
     lineheight = 0.95, colour = "grey20")
 }
+
+few_without <- 0.25 # of the panels
 
 #' @param mean_gap whether there is room for the mean confidence less the accuracy, and for its words in the caption.
 #' @noRd
@@ -400,7 +403,7 @@ diagram_caption <- function(tables, plan, base_size, numbers) {
       paste0("; band: ", if (kind == "simultaneous") "simultaneous " else "pointwise ", percent, " confidence")
     }, ".", if (ends_early(tables)) paste0(if (is.null(level)) " It is" else " Curve and band are", " drawn only where the middle 98 % of the probabilities lie."), if (any_thin(tables)) " The curve is thin where there are no rows.", say_bends(tables))
   } else {
-    paste0("Boxes", if (identical(attr(tables[[1]], "binning"), "mass")) " (each of about as many rows)", ": difference between mean probability and observed frequency", say_colours(tables), ", faint where a bin has few rows",
+    paste0("Boxes", if (identical(attr(tables[[1]], "binning"), "mass")) " (each of about as many rows)", ": difference between mean probability and observed frequency", say_colours(tables), if (!identical(attr(tables[[1]], "binning"), "mass")) ", faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
       if (few_bins(tables)) " Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".")

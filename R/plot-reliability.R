@@ -100,12 +100,14 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
   if (is.null(classes) && by_class) classes <- most_classes(length(forecasts), ncol(as_score_matrix(forecasts[[1]], "x")))
   rarest <- check_flag(rarest, "rarest")
   every <- by_class && is.numeric(classes) && length(classes) == 1 && isTRUE(classes >= max(2, ncol(as_score_matrix(forecasts[[1]], "x"))))
-  chosen <- NULL
+  chosen <- first <- NULL
   if (by_class && is.numeric(classes) && (rarest || length(forecasts) > 1)) {
     # The same classes for all; predicted ones may differ, true ones do not.
     first <- reliability_table(forecasts[[1]], each$labels[[1]], bins = 1, type = dots$type,
       conf_level = NULL, weights = each$weights[[1]])
     chosen <- drawn_classes(list(first), classes, dots$type, rarest)
+  } else if (by_class && is.numeric(classes) && !every) {
+    first <- reliability_table(forecasts[[1]], each$labels[[1]], bins = 1, type = dots$type, conf_level = NULL, weights = each$weights[[1]])
   }
   # One after the other, each with draws of its own, in the caller's order.
   tables <- lapply(seq_along(forecasts), function(i) {
@@ -114,7 +116,8 @@ plot_reliability <- function(x, labels, ..., histogram = NULL, classes = NULL, r
     do.call(reliability_table, c(list(forecasts[[i]]), own, dots, kept))
   })
   names(tables) <- names(forecasts)
-  draw_reliability(flatten_tables(tables), histogram, classes, rarest, base_size, own = TRUE)
+  tie <- !is.null(first) && is_tie(class_sizes(first, dots$type), min(classes, attr(first, "K")), rarest)
+  draw_reliability(flatten_tables(tables), histogram, classes, rarest, base_size, own = TRUE, tie = tie)
 }
 
 #' Tables made with `by` as one table for each of its values
@@ -139,10 +142,11 @@ most_classes <- function(forecasts, k) {
 }
 
 #' @param own whether plot_reliability() made the tables; others may have been cut by the user.
+#' @param tie whether a class it left out has as many rows as one of them; NULL: the tables tell.
 #' @noRd
-draw_reliability <- function(tables, histogram, classes, rarest, base_size, own = FALSE) {
+draw_reliability <- function(tables, histogram, classes, rarest, base_size, own = FALSE, tie = NULL) {
   base_size <- check_number(base_size, "base_size", 1, 100)
-  plan <- diagram_plan(tables, histogram, classes, check_flag(rarest, "rarest"), own)
+  plan <- diagram_plan(tables, histogram, classes, check_flag(rarest, "rarest"), own, tie)
   tables <- plan$tables
   rows <- join_tables(lapply(tables, function(table) as.data.frame(table)[table$n > 0, ]))
   if (plan$method == "bins") rows <- widen_bins(rows)
@@ -217,7 +221,7 @@ panel_rows <- function(panels) max(1, round(sqrt(panels / (if (panels > 9) 2 els
 
 #' What goes where: which classes, how many panels, whether there is a lower one
 #' @noRd
-diagram_plan <- function(tables, histogram, classes, rarest, own) {
+diagram_plan <- function(tables, histogram, classes, rarest, own, tie) {
   type <- attr(tables[[1]], "type")
   method <- attr(tables[[1]], "method")
   if (is.null(type) || is.null(method)) {
@@ -259,16 +263,23 @@ diagram_plan <- function(tables, histogram, classes, rarest, own) {
     # Squares side by side are limited by the picture's width, which leaves height to the panels below.
     below = if (columns > 2) 0.5 else below_height, across = across, histogram = histogram, panels = panels, columns = columns, left_out = left_out,
     halves = type == "confidence" && attr(tables[[1]], "K") == 2, sizes = if (by_class) class_sizes(tables[[1]], type),
-    chosen = if (by_class && !is.character(classes) && (own || length(shown) < length(sizes) || length(sizes) == attr(tables[[1]], "K"))) say_chosen(length(shown) == sum(sizes > 0) && empty, rarest, type, anyDuplicated(sizes[shown]) > 0), low = lowest_drawn(tables, type))
+    chosen = if (by_class && !is.character(classes) && (own || length(shown) < length(sizes) || length(sizes) == attr(tables[[1]], "K"))) say_chosen(length(shown) == sum(sizes > 0) && empty, rarest, type, if (is.null(tie)) is_tie(sizes, length(shown), rarest) else tie), low = lowest_drawn(tables, type))
 }
 
 #' By what the classes that are drawn were chosen
-#' @param others whether all others are empty; @param equals whether some have as many rows as others.
+#' @param others whether all others are empty; @param equals whether one that is left out has as many rows as one of them.
 #' @noRd
 say_chosen <- function(others, rarest, type, equals) {
   what <- if (type == "top_label") "rows" else "cases"
   if (others) return(paste("the others have no", what))
   paste0("those with the ", if (rarest) "fewest " else "most ", what, if (rarest) " (of those that have any)", if (equals) " (the first of equals)")
+}
+
+#' Has the first class that is left out as many rows as the last that is drawn?
+#' @noRd
+is_tie <- function(sizes, count, rarest) {
+  sizes <- sort(sizes[sizes > 0], decreasing = !rarest)
+  count < length(sizes) && sizes[[count]] == sizes[[count + 1]]
 }
 
 #' Where the axes begin: the confidence in one of two classes is at least 1/2, and half of the panel

@@ -73,7 +73,7 @@ autoplot.calib_study <- function(object, reference = NULL, metrics = NULL, data 
     mark_labels(means_all, reference, base_size) +
     mark_room(means_all, means, points, reference, base_size) +
     lost_panels(means_all, points, reference, methods, base_size) +
-    study_labels(means_all, object, reference, c(failed = failed, infinite = infinite, unmatched = unmatched, far = nrow(far)),
+    study_labels(means_all, object, reference, table, c(failed = failed, infinite = infinite, unmatched = unmatched, far = nrow(far)),
       drawn, base_size) +
     picture_theme(base_size) +
     theme(panel.spacing.x = unit(1.2, "lines"),
@@ -94,7 +94,9 @@ study_breaks <- function(limits, most = Inf) {
     at <- at[at >= limits[1] - 1e-9 * diff(limits) & at <= limits[2] + 1e-9 * diff(limits)]
     if (length(at) >= 2) break
   }
-  if (length(at) > most) at[seq(1, length(at), by = 2)] else at
+  if (length(at) <= most) return(at)
+  zero <- which(abs(at) < 1e-9 * diff(limits)) # stays, for differences
+  at[seq(if (length(zero)) 2 - zero %% 2 else 1, length(at), by = 2)]
 }
 
 nothing <- 1e-8 # scale of a panel that holds words only
@@ -204,6 +206,7 @@ mark_room <- function(all, means, points, reference, base_size) {
   from <- vapply(ends[panel(marked)], min, 0)
   top <- vapply(ends[panel(marked)], max, 0)
   reach <- ifelse(study_key(marked) %in% names(own), vapply(own[study_key(marked)], function(x) max(x, -Inf), 0), -Inf)
+  if (!is.null(reference)) reach <- pmax(reach, 0) # nor the line at zero
   # What lies in the row and the words share the width with what lies left of both.
   marked$room <- ifelse(reach > from, pmax(top, reach + (reach - from) * share / (1 - share)), top)
   ggplot2::geom_blank(aes(.data$room, .data$method), data = marked)
@@ -275,9 +278,16 @@ say_metric <- function(x, begin = TRUE) {
   ifelse(own & begin, paste0(toupper(substr(words, 1, 1)), substring(words, 2)), words)
 }
 
+#' Bars that are known to be too long, as print() has no stars for them: a sentence, or NULL
+#' @noRd
+say_too_long <- function(table, metrics) {
+  long <- if (isTRUE(attr(table, "many_test"))) intersect(metrics, attr(table, "corrected"))
+  if (length(long)) paste0(" Bars of ", say_and(say_metric(long, begin = FALSE)), " are too long, because there are many more test rows than calibration rows (see ?summary.calib_study).")
+}
+
 #' @param drawn the least and the most points of a method in a panel.
 #' @noRd
-study_labels <- function(means, object, reference, lost, drawn, base_size) {
+study_labels <- function(means, object, reference, table, lost, drawn, base_size) {
   metrics <- levels(droplevels(means$metric))
   what <- if (length(metrics) == 1) say_metric(metrics) else "Value of the metric"
   higher <- attr(object, "higher")[metrics]
@@ -302,7 +312,7 @@ study_labels <- function(means, object, reference, lost, drawn, base_size) {
     },
     x = if (is.null(reference)) what else paste("Difference in", if (length(metrics) == 1) said else "the metric"), y = NULL,
     caption = wrap_words("Points: ", if (drawn[1] < splits) "up to ", if (drawn[2] < splits) paste(drawn[2], "of "), say_count(splits, "split"), "; tick: mean; bar: one standard error ",
-      if (is.null(reference)) "to either side (of the mean, not of differences). " else "of the mean difference to either side. ", side,
+      if (is.null(reference)) "to either side (of the mean, not of differences). " else "of the mean difference to either side. ", side, say_too_long(table, metrics),
       if (length(metrics) > 1) paste0(" Methods sorted by ", said[1], if (any(nzchar(study_marks(means[means$metric == metrics[1], ])))) ", those that failed or are infinite last", "."),
       if (lost[["far"]]) " Arrows: beyond the panel, with the mean; drawn to scale, the others could not be told apart.",
       if (lost[["failed"]]) paste0(" ", say_count(lost[["failed"]], "value"), " missing because a fit failed."),

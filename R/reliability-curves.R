@@ -174,12 +174,14 @@ smooth_table <- function(table, names, classes, fits, how, spread) {
     } else {
       stats::qnorm((1 + level) / 2)
     }
+    sharp <- !is.null(level) && how$band != "simultaneous"
     limited <- function(x) {
       curve <- smooth_at(fit, x, z)
-      if (is.null(level) || how$band == "simultaneous") curve else sharpen_limits(fit, x, curve, level)
+      if (sharp) sharpen_limits(fit, x, curve, level) else curve
     }
     curve <- limited(places)
     at <- limited(pmin(pmax(stats::qlogis(table$confidence[rows]), ends[1]), ends[2]))
+    if (sharp) at <- sharpen_bins(fit, table$lower[rows], table$upper[rows], at, level)
     table$observed[rows] <- at$value
     if (!is.null(level)) {
       limits$low[rows] <- at$low

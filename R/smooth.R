@@ -145,11 +145,7 @@ sharpen_limits <- function(fit, x, curve, level) {
   upto <- cumsum(cells$w)
   total <- upto[length(upto)]
   count <- max(least_near, near_share * total)
-  limit <- function(rows) {
-    n <- sum(cells$w[rows]) / fit$deff
-    h <- min(sum(cells$h[rows]) / fit$deff, n)
-    c(if (h > 0) stats::qbeta((1 - level) / 2, h, n - h + 1) else 0, if (h < n) stats::qbeta((1 + level) / 2, h + 1, n - h) else 1)
-  }
+  limit <- function(rows) exact_limits(cells, rows, fit$deff, level)
   for (i in which(curve$error > unknown_error)) {
     below <- sum(cells$w[cells$x < x[i]])
     above <- sum(cells$w[cells$x >= x[i]])
@@ -157,6 +153,28 @@ sharpen_limits <- function(fit, x, curve, level) {
     if (total - above >= count) curve$low[i] <- min(curve$value[i], max(curve$low[i], limit(cells$x < x[i] & upto > below - count)[1]))
   }
   curve
+}
+
+#' The same in bins of many rows: limits of the frequency of these rows
+#' @param lower,upper ends of the bins, probabilities.
+#' @noRd
+sharpen_bins <- function(fit, lower, upper, curve, level) {
+  for (i in which(curve$error > unknown_error)) {
+    rows <- fit$cells$x >= stats::qlogis(lower[i]) & fit$cells$x <= stats::qlogis(upper[i])
+    if (sum(fit$cells$w[rows]) < least_near) next
+    ends <- exact_limits(fit$cells, rows, fit$deff, level)
+    curve$low[i] <- min(curve$value[i], max(curve$low[i], ends[1]))
+    curve$high[i] <- max(curve$value[i], min(curve$high[i], ends[2]))
+  }
+  curve
+}
+
+#' Clopper's and Pearson's limits of the frequency of some cells
+#' @noRd
+exact_limits <- function(cells, rows, deff, level) {
+  n <- sum(cells$w[rows]) / deff
+  h <- min(sum(cells$h[rows]) / deff, n)
+  c(if (h > 0) stats::qbeta((1 - level) / 2, h, n - h + 1) else 0, if (h < n) stats::qbeta((1 + level) / 2, h + 1, n - h) else 1)
 }
 
 unknown_error <- 2 # of the log-odds: 95 % limits are then apart by a factor of 2500 in the odds

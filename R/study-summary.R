@@ -43,7 +43,7 @@
 #' @return `summary()`: a data frame of class `summary.calib_study` with one row per data set, metric
 #'   and method and the columns `data`, `metric`, `method`, `splits` (the number of successful ones), `failed`, `infinite`
 #'   (the number of splits with an infinite value), `mean`, `sd`, `std.error`, `difference` to the reference and its
-#'   `diff.error`, over the splits in which both succeeded (with `std_error = "rows"` the error uses all rows that either was tested on, and can be too large where one of them failed in some splits), `best` (whether it is marked), and the medians of `fit_time` and
+#'   `diff.error`, over the splits in which both succeeded (where one of them failed in some splits, `std_error = "rows"` has the corrected error there), `best` (whether it is marked), and the medians of `fit_time` and
 #'   `predict_time` in seconds. `print()` returns its argument.
 #' @references
 #' Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. *Machine Learning*
@@ -130,10 +130,11 @@ summarise_block <- function(block, reference, error, higher, target) {
     rows <- block[block$method == method & is.na(block$error), ]
     stats::setNames(rows$value, rows$split)
   }
-  ratio <- if (error$kind == "splits" || !is.null(error$rows)) 0 else mean(block$n_test) / mean(block$n_cal)
+  rest <- if (error$kind == "splits") 0 else mean(block$n_test) / mean(block$n_cal)
+  corrected <- function(x, ratio) stats::sd(x) * sqrt(1 / length(x) + ratio)
   # `apart`: coefficients of the methods whose mean, or difference, it is
   error_of <- function(x, apart) {
-    if (is.null(error$rows)) return(stats::sd(x) * sqrt(1 / length(x) + ratio))
+    if (is.null(error$rows)) return(corrected(x, rest))
     known <- error$rows[names(apart), names(apart)]
     between <- if (length(x) > 1) stats::var(x) / length(x) else 0
     sqrt(max(0, drop(apart %*% known %*% apart)) + between)
@@ -143,7 +144,9 @@ summarise_block <- function(block, reference, error, higher, target) {
     y <- values(other)
     both <- intersect(names(x), names(y))
     apart <- bend(x[both]) - bend(y[both])
-    list(mean = mean_or_na(apart), error = error_of(apart, stats::setNames(c(1, -1), c(one, other))))
+    list(mean = mean_or_na(apart), error = if (setequal(names(x), names(y))) error_of(apart, stats::setNames(c(1, -1), c(one, other))) else {
+      corrected(apart, rest) # the rows' losses are over other splits
+    })
   }
   rows <- lapply(levels(droplevels(block$method)), function(method) {
     rows <- block[block$method == method, ]

@@ -20,7 +20,7 @@ validation_table <- function(part, level, classes) {
   constant <- part$events %in% c(0, part$n) # there is no curve
   numbers <- if (constant) (if (part$events > 0) "only events" else "no events") else {
     paste0("O:E ", say_measure(value("oe_ratio")), if (moved) "\nlimited slope " else "\nslope ",
-      say_measure(if (moved) limited else value("slope")), "\nc ", say_measure(value("c_index")))
+      if (moved && is.infinite(limited)) "undefined" else say_measure(if (moved) limited else value("slope")), "\nc ", say_measure(value("c_index")))
   }
   structure(table, type = "event", method = "smooth", region = "confidence", conf_level = level,
     N = part$n, K = 2L, classes = forecast$classes, total = sum(table$n), smooth = parts$smooth,
@@ -39,7 +39,7 @@ validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope
 #' @param digits How many decimals to print.
 #' @param histogram,base_size As in [plot_reliability()].
 #' @param classes Which classes to draw: their names, or how many of those with the smallest p-values. `NULL`: six, or all if there are no more.
-#'   Rows of whole classes or groups, as in `x[x$class == "a", ]`, can be drawn and printed as well.
+#'   Rows of whole classes or groups, as in `x[x$class == "a", ]`, can be drawn and printed as well; their p-values remain adjusted for all classes or groups that were validated.
 #' @param ... Not used.
 #' @rdname calib_validate
 #' @export
@@ -160,7 +160,8 @@ as.data.frame.calib_validation <- function(x, ...) {
   events <- attr(x, "event")
   structure(out, n = attr(x, "n")[kept], events = attr(x, "events")[kept],
     event = if ("class" %in% names(out)) intersect(events, as.character(out$class)) else events, conf_level = attr(x, "conf_level"),
-    far = attr(x, "far")[, kept, drop = FALSE], p.value = attr(x, "p.value")[kept], tables = attr(x, "tables")[kept], class = class(x))
+    far = attr(x, "far")[, kept, drop = FALSE], p.value = attr(x, "p.value")[kept], tables = attr(x, "tables")[kept],
+    holm = validation_p(x)[kept], tests = validation_tests(x), class = class(x))
 }
 
 #' @rdname calib_validate
@@ -201,8 +202,9 @@ autoplot.calib_validation <- function(object, histogram = NULL, base_size = 9, .
 one_slope <- function(tables, limited) {
   if (!any(vapply(tables, function(table) isTRUE(attr(table, "limited_slope")), NA))) return(tables)
   Map(function(table, slope) {
-    new <- if (is.finite(slope)) paste0("\nlimited slope ", say_three(slope)) else "\nlimited slope"
-    attr(table, "corner") <- sub(if (is.finite(slope)) "\nslope [^\n]*" else "\nslope", new, attr(table, "corner"))
+    none <- is.na(slope) && !is.nan(slope) # no row is limited
+    new <- if (none) "\nlimited slope" else paste0("\nlimited slope ", if (is.finite(slope)) say_three(slope) else "undefined")
+    attr(table, "corner") <- sub(if (none) "\nslope" else "\nslope [^\n]*", new, attr(table, "corner"))
     table
   }, tables, limited)
 }

@@ -18,12 +18,17 @@ validation_outside <- function(x) {
   stats::setNames(table$conf.low > ideal | table$conf.high < ideal, names)
 }
 
-#' The p-values by which the curves of the parts depart from the diagonal, adjusted for their number by Holm's method
+#' The p-values by which the curves of the parts depart from the diagonal, adjusted by Holm's method for their number: of those validated, not of those chosen since
 #' @noRd
 validation_p <- function(x) {
-  p <- attr(x, "p.value")
-  if (is.null(p) || is.null(attr(x, "conf_level"))) return(NA_real_)
-  stats::p.adjust(p, "holm")
+  if (is.null(attr(x, "p.value")) || is.null(attr(x, "conf_level"))) return(NA_real_)
+  if (!is.null(attr(x, "holm"))) attr(x, "holm") else stats::p.adjust(attr(x, "p.value"), "holm")
+}
+
+#' For how many tests they are adjusted
+#' @noRd
+validation_tests <- function(x) {
+  if (!is.null(attr(x, "tests"))) attr(x, "tests") else sum(!is.na(attr(x, "p.value")))
 }
 
 outside_words <- c(oe_ratio = "O:E", in_the_large = "mean outcome - mean risk", intercept = "the calibration intercept", slope = "slope",
@@ -65,17 +70,22 @@ say_far <- function(x) {
   some <- moved[seq_len(min(length(moved), 8))]
   number <- function(x) formatC(x, digits = 2, format = "f")
   level <- attr(x, "conf_level")
+  none <- is.infinite(far["slope", some])
   rest <- paste0(number(far["slope", some]), if (!is.null(level)) paste0(" (", number(far["low", some]), " to ", number(far["high", some]), ")"))
   rows <- vapply(far["rows", some], say_number, "")
   most <- say_number(far_odds * max(attr(x, "n"), least_odds))
   if (is.null(names)) {
-    return(paste0("The slope in the table depends on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. Report instead the slope with odds limited to ", most, " to 1: ", rest,
-      "."))
+    return(paste0("The slope in the table depends on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. ", if (none) {
+      paste0("Do not report it: if odds are limited to ", most, " to 1, they separate the events from the other rows, and there is no slope.")
+    } else {
+      paste0("Report instead the slope with odds limited to ", most, " to 1: ", rest, ".")
+    }))
   }
   what <- if ("by" %in% names(x)) "" else "class "
   limit <- say_most_odds(attr(x, "n"))
   paste0("Some slopes in the table depend on rows with odds beyond ", limit, ". Report instead the slope with odds limited to that: ",
-    paste0("for ", what, "\"", names[some], "\" ", rest, ", which limits ", rows, ifelse(rows == "1", " row", " rows"), collapse = "; "),
+    paste0("for ", what, "\"", names[some], "\" ", ifelse(none, paste0("there is none (limiting ", rows, " rows makes the odds separate the events from the other rows)"),
+      paste0(rest, ", which limits ", rows, ifelse(rows == "1", " row", " rows"))), collapse = "; "),
     if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
 }
 
@@ -215,7 +225,8 @@ validations_verdict <- function(x) {
   alone <- hit[is.na(p[hit]) & !all(is.na(p))] # without events there is no p-value, but the mean may be far off
   single <- setdiff(hit, c(clear, alone))
   rest <- outside[, setdiff(seq_len(ncol(outside)), c(clear, alone)), drop = FALSE] # whether their intervals are chance is not for the others to tell
-  limit <- paste0(format(1 - level, digits = 2), " after adjustment for ", sum(!is.na(p)), " ", what, if (anyNA(p)) " with events and non-events")
+  tests <- validation_tests(x)
+  limit <- paste0(format(1 - level, digits = 2), if (tests > 1) paste0(" after adjustment for ", if (tests > sum(!is.na(p))) "all ", tests, " ", what, if (anyNA(p)) " with events and non-events"))
   parts <- c(
     if (length(clear)) paste0("Miscalibrated (p below ", limit, "): ", named(clear), "."),
     if (!length(clear) && !all(is.na(p))) paste0("No clear miscalibration: no p is below ", limit, "."),
@@ -249,7 +260,7 @@ say_excluded <- function(outside, level, what, others) {
     "; about ", format(signif(expected, if (expected < 1) 1 else 2)), " would by chance. ", if (may_be_chance(outside, level)) {
       "This may be chance."
     } else {
-      paste0("This is more than chance explains: some of these ", what, " are likely to be off somewhat", if (others) ", too", ".")
+      paste0("This is more than chance explains: ", if (NCOL(outside) == 1) "it is" else paste("some of these", what, "are"), " likely to be off somewhat", if (others) ", too", ".")
     })
 }
 

@@ -68,7 +68,7 @@
 #' @return A data frame of class `calib_validation` with the columns `measure`, `estimate`, `conf.low` and
 #'   `conf.high`; before them `by` and `class` where there are several. Attributes `n` and `events` count the rows
 #'   and events of each part, `p.value` tests whether its curve is the diagonal,
-#'   `far` holds how many rows have odds beyond 10 N to 1, and the slope (with interval) after limiting the odds to that, and `tables` holds its smooth curve, which `autoplot()` draws.
+#'   `far` holds how many rows have odds beyond 10 N to 1, and the slope (with interval) after limiting the odds to that (infinite if limited odds separate the events from the others), and `tables` holds its smooth curve, which `autoplot()` draws.
 #' @references
 #' Van Calster, B., McLernon, D. J., van Smeden, M., Wynants, L. and Steyerberg, E. W. (2019). Calibration:
 #' the Achilles heel of predictive analytics. *BMC Medicine* 17, 230.
@@ -174,7 +174,8 @@ far_odds <- 10 # times 1 to N
 #' How many rows have probabilities that N rows cannot know, and the slope with their odds limited to 10 N to 1
 #'
 #' The slope is that of all rows by definition, but the log-odds of a few probabilities of 1e-100 decide it.
-#' @return c(rows, slope, low, high); the slope is NaN where it is not defined, NA where there are no such rows.
+#' @return c(rows, slope, low, high); the slope is NA where there are no such rows, infinite where limited odds separate the events from the others, and
+#'   NaN where it is not defined.
 #' @noRd
 far_slope <- function(p, hit, w, clusters, counts, n, level) {
   most <- log(far_odds * max(n, least_odds))
@@ -182,7 +183,20 @@ far_slope <- function(p, hit, w, clusters, counts, n, level) {
   if (!is.null(w)) far <- far & w > 0
   if (!any(far)) return(c(rows = 0, slope = NA, low = NA, high = NA))
   line <- validate_lines(p, hit, w, clusters, level, counts, most)["slope", ]
+  if (is.nan(line[1])) line[1] <- separated_slope(pmin(pmax(finite_log_odds(p, counts)$x, -most), most), hit, w)
   c(rows = if (is.null(counts)) sum(far) else sum(counts[far]), slope = line[1], low = line[2], high = line[3])
+}
+
+#' The slope of scores that separate the events from the others; NaN if they do not
+#' @noRd
+separated_slope <- function(x, hit, w) {
+  if (!is.null(w)) {
+    x <- x[w > 0]
+    hit <- hit[w > 0]
+  }
+  with <- x[hit == 1]
+  without <- x[hit == 0]
+  if (!length(with) || !length(without) || min(x) == max(x)) NaN else if (min(with) >= max(without)) Inf else if (max(with) <= min(without)) -Inf else NaN
 }
 
 validation_measures <- c("oe_ratio", "in_the_large", "intercept", "slope", "slope_intercept", smooth_errors, "c_index",
@@ -267,7 +281,8 @@ validate_lines <- function(p, hit, w, clusters, level, counts = NULL, most = Inf
   z <- if (is.null(level)) NA else stats::qnorm((1 + level) / 2)
   with_ends <- function(value, error) c(value, value - z * error, value + z * error)
   held <- line(TRUE)
-  free <- line(FALSE)
+  # The fit may call a slope found that only stopped growing.
+  free <- if (is.infinite(separated_slope(x, hit, w))) list(coef = c(NaN, NaN), error = c(NaN, NaN)) else line(FALSE)
   rbind(intercept = with_ends(held$coef[1], held$error[1]), slope = with_ends(free$coef[2], free$error[2]),
     slope_intercept = with_ends(free$coef[1], free$error[1]))
 }
@@ -299,8 +314,8 @@ warn_validation <- function(parts) {
       same <- max(n) == min(n)
       counted <- if (n[1] == least_odds) paste0(", but at least ", say_number(far_odds * least_odds)) # there may be fewer rows
       one <- limited == 1
-      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite log-odds. For intercept and slope ", if (one) "it is" else "they are",
-        " replaced by the most extreme other probability, but not beyond odds of ", if (same) {
+      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite log-odds. For intercept and slope ", if (one) "it alone is" else "only these are",
+        " replaced, by the most extreme other probability, but not beyond odds of ", if (same) {
           paste0(say_number(far_odds * n[1]), " to 1 (ten times the number of rows", counted, "). For the curve all odds are limited to ", say_number(n[1]), " to 1.")
         } else {
           paste0("10 N to 1 (N: the number of rows of ", if (is.null(parts[[1]]$by)) "the part" else "the group", ", at least ", say_number(least_odds), "). For the curve all odds are limited to N to 1.")

@@ -45,8 +45,8 @@ test_that("names in a legend are made smaller before they are shortened", {
 })
 
 test_that("names in a legend lose their ends, or their middle where that tells them apart", {
-  expect_identical(cut_end(c("Temperature scaling", "Platt"), 16), c("Temperature sca.", "Platt"))
-  expect_identical(cut_end("Temperature scaling", 13), "Temperature.")
+  expect_identical(cut_end(c("Temperature scaling", "Platt"), 16), c("Temperature s...", "Platt"))
+  expect_identical(cut_end("Temperature scaling", 13), "Temperatur...")
   expect_identical(cut_end(c("Forecast of model A", "Forecast of model B"), 12), shorten(c("Forecast of model A", "Forecast of model B"), 12))
 })
 

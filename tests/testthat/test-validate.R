@@ -159,7 +159,7 @@ test_that("edges: no events, separated, zeros and ones", {
   q <- seq(.01, .99, length.out = 40)
   expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
   expect_equal(value(got, "c_index"), 1)
-  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* replaced by the most extreme other probability, but not beyond odds of 10,000 to 1 \\(ten times the number of rows, but at least 10,000\\)\\. For the curve all odds are limited to 1,000 to 1\\.$", class = "gpcalib_warning_limited")
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* only these are replaced, by the most extreme other probability, but not beyond odds of 10,000 to 1 \\(ten times the number of rows, but at least 10,000\\)\\. For the curve all odds are limited to 1,000 to 1\\.$", class = "gpcalib_warning_limited")
   expect_true(all(is.finite(got$estimate)))
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")

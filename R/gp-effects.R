@@ -167,19 +167,13 @@ apart <- function(var) {
 #' @noRd
 gp_changed <- function(fit, data) {
   if (is.null(fit$effects) && is.null(fit$offsets) && is.null(data$counts)) return(list(changed = fit$shared_changed))
-  now <- top_classes(fit, data)
-  moved <- which(now != data$scan$arg)
-  down <- data$scores[cbind(moved, now[moved])] < data$scores[cbind(moved, data$scan$arg[moved])]
-  list(changed = count_rows(data, moved[down]))
-}
-
-#' The most likely classes of the rows of a fit under the map's mean. (Probabilities of all rows would take the memory of the scores.)
-#' @noRd
-top_classes <- function(fit, data) {
-  at <- rows_at(fit, data)
-  if (!is.null(fit$effects)) return(effects_result(.Call(C_effects_top, fit, at, data$threads)))
-  wide <- if (has_wide(fit)) unpack_wide(fit$offsets)
-  .Call(C_gp_top, fit, at, wide, if (is.null(wide) && !is.null(fit$offsets)) unname(fit$offsets$mean), data$threads)
+  at <- rows_raw(fit, data)
+  rows <- list(before = data$scan$arg, centre = fit$center, counts = if (!is.null(data$counts)) as.double(data$counts))
+  changed <- if (!is.null(fit$effects)) effects_result(.Call(C_effects_changed, fit, at, rows, data$threads)) else {
+    wide <- if (has_wide(fit)) unpack_wide(fit$offsets)
+    .Call(C_gp_changed, fit, at, rows, wide, if (is.null(wide) && !is.null(fit$offsets)) unname(fit$offsets$mean), data$threads)
+  }
+  list(changed = as.integer(round(changed)))
 }
 
 #' The probabilities of the rows of a fit, of the map's mean
@@ -189,10 +183,16 @@ mean_probs <- function(fit, data) gp_probs(fit, rows_at(fit, data), "mean", thre
 #' The rows of a fit as predictions take them
 #' @noRd
 rows_at <- function(fit, data) {
+  at <- rows_raw(fit, data)
+  c(at, .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), data$threads))
+}
+
+#' The same before they are centred
+#' @noRd
+rows_raw <- function(fit, data) {
   log_mean <- fit$mean == "log"
   floor <- if (!is.null(fit$floor)) fit$floor else if (data$input == "probs") .Machine$double.xmin else 0
-  at <- list(z = fit$z, floor = if (log_mean) floor else log(floor))
-  c(at, .Call(C_gp_centre, at, fit$center, c(-Inf, Inf), data$threads))
+  list(z = fit$z, floor = if (log_mean) floor else log(floor))
 }
 
 # What the object keeps ---------------------------------------------------------------------

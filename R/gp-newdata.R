@@ -95,15 +95,9 @@ event_score <- function(scores, input) {
 }
 
 range_of_events <- function(scores, input) {
-  if (ncol(scores) == 2 && nrow(scores)) range_by_parts(nrow(scores), function(rows) event_score(scores[rows, , drop = FALSE], input))
-}
-
-part_rows <- 16384L
-
-#' The range of what `values` makes of n rows, without memory for all of them
-#' @noRd
-range_by_parts <- function(n, values) {
-  range(vapply(seq(1L, n, by = part_rows), function(first) range(values(first:min(n, first + part_rows - 1L))), numeric(2)))
+  if (ncol(scores) != 2 || !nrow(scores)) return(NULL)
+  if (input == "probs") return(range(scores[, 2]))
+  pmin(pmax(.Call(C_pair_range, scores, -Inf), -1e300), 1e300)
 }
 
 #' The share of the scores that lie outside the range of the calibration scores. The map of two classes has seen each score with either sign, but

@@ -42,7 +42,7 @@ two_ends <- function(scores, fit) {
   z <- scores$z
   if (ncol(z) != 2) return(NULL)
   least <- if (scores$floored) log(scores$floors[fit$floor]) else log(.Machine$double.xmin)
-  range_by_parts(nrow(z), function(rows) pmax(z[rows, 2], least) - pmax(z[rows, 1], least)) / 2
+  .Call(C_pair_range, z, least) / 2
 }
 
 #' Should the map of this fit increase? That of version 0.1 (`class_effects = "none"`) and one with a given lengthscale are taken as they are.

@@ -50,14 +50,14 @@
 #' the same label and the same highest score that lie close to each other are replaced by one row at the mean of their scores. Confident rows, usually the
 #' majority, become a few. Rows near a boundary between classes remain single, and so do all rows of more than 26 classes. The summary takes up to 3 kB for two
 #' classes, 27 kB for three and four, 32 kB for ten, 60 kB for twenty, 110 kB for 26 and about as much for more. The covariance of class effects, which predictions and
-#' intervals need, takes more, although large ones are kept in single precision: a fit with effects of two classes takes 15 to 40 kB, of ten 50 to 300 kB,
+#' intervals need, takes more, although large ones are kept in single precision: a fit with effects of two classes takes 15 to 21 kB, of ten 50 to 300 kB,
 #' of twenty 80 to 500 kB, of 26 up to 1.2 MB, of 100 about 200 kB.
 #'
-#' The file that [saveRDS()] writes is smaller: 10 kB for two classes with `integrate = FALSE`, 25 kB with the average that intervals and draws are taken from.
+#' The file that [saveRDS()] writes is smaller: 10 kB for two classes with `integrate = FALSE`, 15 kB with the average that intervals and draws are taken from.
 #' Scores of one byte change the evidence lower bound, by up to 3.3 with 2000 rows of 100 classes, and the probabilities of a row by 0.001, half the sum of absolute differences
 #' (`bench/results/stream-limits.md` in the sources).
 #'
-#' How much higher the log loss of an updated fit was than that of a fit of all rows: with this summary and up to 2000 rows, by more than 0.002 in 1 of 2716 comparisons on 23 sets (by 0.0024); with
+#' How much higher the log loss of an updated fit was than that of a fit of all rows: with this summary and up to 2000 rows, by at most 0.002 in all of 2716 comparisons on 23 sets; with
 #' up to 6000 rows, in 2 of 105 (by 0.003 with 10 classes, by 0.01 with 26 classes and 3000 rows) (`bench/results/stream.md` in the sources).
 #'
 #' Such an object, and a file to which it is saved, contain scores and labels of single calibration rows, without names or order.

@@ -7,6 +7,7 @@
   { #name, (DL_FUNC)&r_##name, args }
 
 SEXP r_scan(SEXP x, SEXP threads, SEXP keep);
+SEXP r_pair_range(SEXP x, SEXP least);
 SEXP r_normalise(SEXP x, SEXP slack);
 SEXP r_pair_probs(SEXP x, SEXP flip);
 SEXP r_softmax(SEXP z, SEXP beta, SEXP floor, SEXP threads);
@@ -32,12 +33,12 @@ SEXP r_effects_short(SEXP effects, SEXP classes, SEXP before, SEXP alike);
 SEXP r_effects_firm(SEXP cov);
 SEXP r_single_size(SEXP x);
 SEXP r_effects_predict(SEXP fit, SEXP at, SEXP approx, SEXP threads);
-SEXP r_effects_top(SEXP fit, SEXP at, SEXP threads);
+SEXP r_effects_changed(SEXP fit, SEXP at, SEXP rows, SEXP threads);
 SEXP r_largest_score(SEXP x, SEXP how);
 SEXP r_coarse_scores(SEXP x, SEXP unit, SEXP step);
 SEXP r_short_scores(SEXP x, SEXP top);
 SEXP r_median_below(SEXP x);
-SEXP r_gp_top(SEXP fit, SEXP at, SEXP wide, SEXP offset, SEXP threads);
+SEXP r_gp_changed(SEXP fit, SEXP at, SEXP rows, SEXP wide, SEXP offset, SEXP threads);
 SEXP r_effects_latent(SEXP fit, SEXP at, SEXP threads);
 SEXP r_effects_draws(SEXP fit, SEXP at, SEXP functions, SEXP keep, SEXP threads);
 SEXP r_effects_interval(SEXP fit, SEXP at, SEXP functions, SEXP ends, SEXP threads);
@@ -134,6 +135,7 @@ SEXP r_venn_fit(SEXP scores, SEXP labels, SEXP code, SEXP weights);
 
 static const R_CallMethodDef calls[] = {
     CALL(scan, 3),
+    CALL(pair_range, 2),
     CALL(normalise, 2),
     CALL(pair_probs, 2),
     CALL(softmax, 4),
@@ -152,8 +154,8 @@ static const R_CallMethodDef calls[] = {
     CALL(gp_latent_rows, 3),
     CALL(centred, 4),
     CALL(effects_predict, 4),
-    CALL(effects_top, 3),
-    CALL(gp_top, 5),
+    CALL(effects_changed, 4),
+    CALL(gp_changed, 6),
     CALL(largest_score, 2),
     CALL(coarse_scores, 3),
     CALL(short_scores, 2),

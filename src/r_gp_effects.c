@@ -5,6 +5,7 @@
 #include "gp_joint_brief.h"
 #include "gp_offsets.h"
 #include "gp_predict.h"
+#include "gp_prepare.h"
 #include "scan.h"
 #include "select.h"
 #include "simd.h"
@@ -203,50 +204,64 @@ static gpc_status top_probs(const gpc_gp_data *data, const top_fitted *fit,
   return GPC_OK;
 }
 
-/* The most likely class of every row, without the memory that the probabilities of all rows
- * would take: what works on one part of them works on the next as well. */
-static SEXP top_classes(const gpc_gp_data *data, const top_fitted *fit) {
+/* How many rows change their most likely class, before [n]: now it is another, whose score was
+ * lower. Rows count by rows$counts, if there are any; rows$centre: are they to be centred? Without
+ * the memory that all of their probabilities would take: what works on one part of them works on
+ * the next as well. */
+static SEXP changed_rows(const gpc_gp_data *data, SEXP rows_of, const top_fitted *fit) {
   const size_t n = data->n, k = data->k;
+  const int *before = r_codes(r_element(rows_of, "before"), "before", n, k);
+  const int centre = r_flag(r_element(rows_of, "centre"), "centre");
+  const double *counts =
+      r_doubles_or_null(r_element_or_null(rows_of, "counts"), "counts", (R_xlen_t)n);
   size_t rows = TOP_DOUBLES / k > n / TOP_PARTS ? TOP_DOUBLES / k : n / TOP_PARTS + 1;
   rows = rows < 1 ? 1 : rows < n ? rows : n;
-  SEXP out = PROTECT(Rf_allocVector(INTSXP, (R_xlen_t)n));
   gpc_arena arena = {.base = &r_memory};
   const gpc_memory memory = gpc_arena_memory(&arena);
   double *z = gpc_get_doubles(&memory, rows * k), *p = gpc_get_doubles(&memory, rows * k);
-  double *shift = gpc_get_doubles(&memory, rows);
+  double *shift = centre ? gpc_get_doubles(&memory, rows) : NULL;
+  double *low = gpc_get_doubles(&memory, rows), *high = gpc_get_doubles(&memory, rows);
   double *part = gpc_get_doubles(&memory, 4 * gpc_block_count(rows, k));
+  int *now = gpc_get_ints(&memory, rows);
   gpc_scan_range range;
+  double changed = 0.0;
   for (size_t first = 0; first < n; first += rows) {
     const size_t count = n - first < rows ? n - first : rows;
     void *mark = memory.mark(memory.self);
-    const gpc_gp_data some = some_rows(data, first, count, z, shift);
-    if (top_probs(&some, fit, &memory, p) != GPC_OK) {
-      UNPROTECT(1);
+    gpc_gp_data some = some_rows(data, first, count, z, NULL); /* no shift yet */
+    if (shift)
+      gpc_gp_row_range(&some, shift, low, high);
+    some.shift = shift;
+    if (top_probs(&some, fit, &memory, p) != GPC_OK)
       return R_NilValue;
-    }
     memory.release(memory.self, mark);
-    gpc_scan_rows(count, k, p, 1, NULL, INTEGER(out) + first, NULL, NULL, part, &range);
+    gpc_scan_rows(count, k, p, 1, NULL, now, NULL, NULL, part, &range);
+    for (size_t i = 0; i < count; i++) {
+      const int was = before[first + i];
+      if (now[i] != was && z[i + count * (size_t)(now[i] - 1)] < z[i + count * (size_t)(was - 1)])
+        changed += counts ? counts[first + i] : 1.0;
+    }
   }
-  UNPROTECT(1);
-  return out;
+  return Rf_ScalarReal(changed);
 }
 
-SEXP r_effects_top(SEXP fit, SEXP at, SEXP threads) {
+SEXP r_effects_changed(SEXP fit, SEXP at, SEXP rows, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   gpc_joint_fitted joint = r_joint_fitted(fit, data.k, 1);
-  return top_classes(&data, &(top_fitted){.joint = &joint});
+  return changed_rows(&data, rows, &(top_fitted){.joint = &joint});
 }
 
 /* The same without such effects. wide: of many classes, or NULL; offset [k], or NULL. */
-SEXP r_gp_top(SEXP fit, SEXP at, SEXP wide, SEXP offset, SEXP threads) {
+SEXP r_gp_changed(SEXP fit, SEXP at, SEXP rows, SEXP wide, SEXP offset, SEXP threads) {
   gpc_gp_data data = r_gp_scores(at, r_threads(threads));
   gpc_wide_fitted effects = {0};
   if (!Rf_isNull(wide))
     effects = r_wide_fitted(wide, data.k);
-  return top_classes(&data, &(top_fitted){.process = r_gp_fitted(fit),
-                                          .wide = Rf_isNull(wide) ? NULL : &effects,
-                                          .offset = r_doubles_or_null(offset, "offset",
-                                                                      (R_xlen_t)data.k)});
+  return changed_rows(&data, rows,
+                      &(top_fitted){.process = r_gp_fitted(fit),
+                                    .wide = Rf_isNull(wide) ? NULL : &effects,
+                                    .offset = r_doubles_or_null(offset, "offset",
+                                                                (R_xlen_t)data.k)});
 }
 
 /* Posterior mean and variance of the latent values: list of matrices [n x k]. */

@@ -115,3 +115,14 @@ SEXP r_pair_probs(SEXP x, SEXP flip) {
   UNPROTECT(1);
   return p;
 }
+
+SEXP r_pair_range(SEXP x, SEXP least) {
+  size_t n, k;
+  const double *data = r_matrix(x, "x", &n, &k);
+  SEXP ends = PROTECT(Rf_allocVector(REALSXP, 2));
+  if (k != 2 || n < 1)
+    Rf_error("internal error: 'x' must be rows of two classes");
+  gpc_pair_range(n, data, data + n, r_number(least, "least"), REAL(ends));
+  UNPROTECT(1);
+  return ends;
+}

@@ -94,3 +94,17 @@ void gpc_pair_probs(size_t n, const double *x, int flip, double *p) {
     other[i] = 1.0 - given[i];
   }
 }
+
+void gpc_pair_range(size_t n, const double *x1, const double *x2, double least,
+                    double *ends) {
+  double low = INFINITY, high = -INFINITY;
+#pragma omp simd reduction(min : low) reduction(max : high)
+  for (size_t i = 0; i < n; i++) {
+    const double a = x1[i] > least ? x1[i] : least, b = x2[i] > least ? x2[i] : least;
+    const double apart = b - a;
+    low = apart < low ? apart : low;
+    high = apart > high ? apart : high;
+  }
+  ends[0] = low;
+  ends[1] = high;
+}

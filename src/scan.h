@@ -28,4 +28,8 @@ void gpc_normalise_rows(size_t n, size_t k, const double *x, double slack, doubl
  * to [0, 1], beside one minus it: p [n x 2]. */
 void gpc_pair_probs(size_t n, const double *x, int flip, double *p);
 
+/* ends := the lowest and highest of max(x2, least) - max(x1, least), n of each, at least one. */
+void gpc_pair_range(size_t n, const double *x1, const double *x2, double least,
+                    double *ends);
+
 #endif

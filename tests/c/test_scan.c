@@ -189,8 +189,31 @@ static void check_pair(void) {
   CHECK(p[0] == 0.0 && p[1] == 0.25 && p[5] == 0.0 && p[4] == 0.75);
 }
 
+static void check_pair_range(void) {
+  const double a[] = {1.0, -INFINITY, 0.5, 2.0}, b[] = {0.0, -3.0, 4.0, -INFINITY};
+  double ends[2];
+  gpc_pair_range(4, a, b, -INFINITY, ends);
+  CHECK(ends[0] == -INFINITY && ends[1] == INFINITY);
+  gpc_pair_range(4, a, b, -10.0, ends);
+  CHECK(ends[0] == -12.0 && ends[1] == 7.0);
+  gpc_pair_range(1, a, b, -10.0, ends);
+  CHECK(ends[0] == -1.0 && ends[1] == -1.0);
+  for (size_t n = 1; n < 70; n++) { /* whatever the loop does with the last ones */
+    double x[70], y[70], low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+      x[i] = sin((double)(7 * i + n));
+      y[i] = cos((double)(3 * i * i + n));
+      low = fmin(low, fmax(y[i], -0.5) - fmax(x[i], -0.5));
+      high = fmax(high, fmax(y[i], -0.5) - fmax(x[i], -0.5));
+    }
+    gpc_pair_range(n, x, y, -0.5, ends);
+    CHECK(ends[0] == low && ends[1] == high);
+  }
+}
+
 int main(void) {
   check_pair();
+  check_pair_range();
   check_blocks();
   for (size_t a = 0; a < sizeof rows_tried / sizeof *rows_tried; a++)
     for (size_t b = 0; b < sizeof columns_tried / sizeof *columns_tried; b++) {

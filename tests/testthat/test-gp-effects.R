@@ -409,9 +409,18 @@ test_that("rows that change their class are counted by the map's mean, in parts 
   expect_gt(three$fit$changed, 0)
   expect_equal(three$fit$changed, sum(now != max.col(three$scores, "first")))
   rows <- rep_len(1:400, 30001) # more than are looked at together
-  at <- list(z = three$scores[rows, ], floor = -Inf, shift = NULL)
-  at <- c(at[1:2], .Call(gpcalib:::C_gp_centre, at[1:2], TRUE, c(-Inf, Inf), 1L))
-  expect_equal(.Call(gpcalib:::C_effects_top, three$fit, at, 1L), now[rows])
+  at <- list(z = three$scores[rows, ], floor = -Inf)
+  before <- max.col(three$scores, "first")
+  each <- as.double(seq_along(rows) %% 7)
+  changed <- function(before, counts = NULL) {
+    .Call(gpcalib:::C_effects_changed, three$fit, at, list(before = before[rows], centre = three$fit$center, counts = counts), 1L)
+  }
+  expect_equal(changed(before), sum((now != before)[rows]))
+  expect_equal(changed(before, each), sum(each * (now != before)[rows]))
+  expect_equal(changed(now), 0)
+  # a class whose score was no higher than that of the class now is no change
+  worst <- max.col(-three$scores, "first")
+  expect_equal(changed(worst), 0)
 })
 
 # Normal densities of each class for new rows, as of quadratic discriminant analysis: log posterior probabilities.
@@ -529,4 +538,43 @@ test_that("names of an axis are their beginnings, unless these are the same", {
   expect_identical(begin_names(c("atheism", "religion.christian", "space"), 8), c("atheism", "religio.", "space"))
   expect_identical(begin_names(c("religion.christian", "religion.misc", "space"), 8), c(shorten(c("religion.christian", "religion.misc", "space"), 8)[1:2], "space"))
   expect_identical(anyDuplicated(begin_names(paste0("comp.sys.", letters, ".hardware"), 8)), 0L)
+})
+
+test_that("changed rows are counted for offsets, for effects of many classes, for weights and for probabilities too", {
+  moved <- function(fit, scores, w = rep(1, nrow(scores))) {
+    now <- max.col(suppressWarnings(predict(fit, scores, approx = "mean")), "first")
+    before <- max.col(scores, "first")
+    at <- cbind(seq_len(nrow(scores)), now)
+    sum(w[now != before & scores[at] < scores[cbind(at[, 1], before)]])
+  }
+  set.seed(8)
+  k <- 5
+  z <- matrix(stats::rnorm(300 * k), 300)
+  y <- max.col(z + rep(c(2, 0, 0, -1, 0), each = 300) - log(-log(matrix(stats::runif(300 * k), 300))))
+  offset <- suppressWarnings(calib_gp(z, y, class_effects = "offset"))
+  expect_gt(offset$changed, 0)
+  expect_equal(offset$changed, moved(offset, z))
+  p <- exp(z) / rowSums(exp(z))
+  of_probs <- suppressWarnings(calib_gp(p, y, class_effects = "offset"))
+  expect_gt(of_probs$changed, 0)
+  expect_equal(of_probs$changed, moved(of_probs, p))
+  for (classes in c(30, 40)) {
+    z <- matrix(stats::rnorm(400 * classes), 400)
+    y <- max.col(z + rep(c(4, rep(0, classes - 1)), each = 400) - log(-log(matrix(stats::runif(400 * classes), 400))))
+    wide <- suppressWarnings(calib_gp(z, y, class_effects = if (classes == 30) "matrix" else "offset"))
+    expect_gt(wide$changed, 0)
+    expect_equal(wide$changed, moved(wide, z))
+  }
+})
+
+test_that("the range of the scores of two classes is that of their differences", {
+  set.seed(9)
+  z <- matrix(stats::rnorm(200, sd = 4), 100)
+  y <- stats::rbinom(100, 1, stats::plogis((z[, 2] - z[, 1]) / 2))
+  fit <- suppressWarnings(calib_gp(z, y))
+  expect_identical(fit$event_range, range(z[, 2] - z[, 1]))
+  z[3, 1] <- -Inf
+  expect_identical(suppressWarnings(calib_gp(z, y))$event_range[2], 1e300)
+  p <- stats::plogis(z[, 2] - pmax(z[, 1], -9))
+  expect_identical(suppressWarnings(calib_gp(p, y))$event_range, range(p))
 })

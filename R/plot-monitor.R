@@ -46,7 +46,9 @@ plot_evidence <- function(monitor, base_size) {
   path <- monitor$path
   names <- c("mean", monitor$alternatives)
   ceiling <- log(1e12) # beyond that nobody needs to know
-  beyond <- any(abs(path[, -(1:3)]) > ceiling & is.finite(path[, -(1:3)]))
+  logs <- path[, -(1:3)]
+  logs <- logs[is.finite(logs)]
+  beyond <- paste(c(if (any(logs > ceiling)) "values above 1e12 at 1e12", if (any(logs < -ceiling)) "values below 1e-12 at 1e-12"), collapse = ", ")
   table <- data.frame(
     look = rep(seq_len(nrow(path)), length(names)), run = rep(path[, 1], length(names)),
     alternative = factor(rep(names, each = nrow(path)), names),
@@ -75,8 +77,8 @@ plot_evidence <- function(monitor, base_size) {
     ggplot2::scale_linetype_manual(values = stats::setNames(pick(strokes, length(names)), names)) +
     scale_periods(nrow(path), monitor$period[path[, 2]], base_size) +
     ggplot2::labs(x = "Period", y = "e-value", colour = NULL, linetype = NULL,
-      caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean", if (any(lined)) " (thick)" else if (nrow(table)) " (large point)", ". Dashed red line: alarm, at an e-value of ",
-        format(1 / monitor$level), ".", if (beyond) " Values above 1e12 are drawn at 1e12, those below 1e-12 at 1e-12.",
+      caption = wrap_words("Evidence against calibration, by alternative (1: none); the alarm uses the mean", if (any(lined)) " (thick)" else if (nrow(table)) " (large point)", ". Dashed horizontal line: alarm, at an e-value of ",
+        format(1 / monitor$level), ".", if (nzchar(beyond)) paste0(" Drawn: ", beyond, "."),
         if (length(never)) " Inf: all e-values are infinite, because a label had probability 0.", say_restarts(path[, 1], " (evidence counts from 1 again)"), base_size = base_size))
 }
 
@@ -133,7 +135,7 @@ plot_monitor_scores <- function(monitor, base_size) {
   n <- nrow(table)
   label <- function(rows) ifelse(is.infinite(rows$value), "Inf", "?")
   said <- if (nrow(lost)) {
-    paste0(" Not drawn, marked at the top (Inf: infinite, ?: undefined): ", paste(vapply(split(lost, droplevels(lost$measure)), function(rows) {
+    paste0(" Not drawn, marked at the top (", paste(c("Inf" = "Inf: infinite", "?" = "?: undefined")[unique(label(lost))], collapse = ", "), "): ", paste(vapply(split(lost, droplevels(lost$measure)), function(rows) {
       paste0(tolower(sub(" [(].*", "", as.character(rows$measure[1]))), " of ", length(unique(rows$at)), " of ", say_count(n, "period"))
     }, ""), collapse = ", "), ".")
   }

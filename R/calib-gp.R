@@ -88,7 +88,7 @@
 #' with 1000; with 200 it made no difference. [`summary()`][calibrator] lists the classes with clear offsets, and the pairs of classes
 #' between which the matrix changes most. Offsets, matrix and map act together. To see how much likelier a class becomes on the whole, compare
 #' `colMeans(predict(fit, scores))` with its frequency and its mean score. (How often classes are confused, the usual confusion table, is
-#' `table(labels, predict(fit, scores, type = "class"))`.)
+#' `predicted <- predict(fit, scores, type = "class"); table(factor(labels, levels(predicted)), predicted)`.)
 #' [`tidy()`][calibrator] returns the estimates with their posterior standard deviations: `offset[k]`; `matrix[k, j]`, the effect of the
 #' score of class j on class k, and `softmax[k, j]`, that of its probability (for two classes `asymmetry[k]`, and `shape[k, d]`, the
 #' shape where the temperature-scaled log-odds are d or -d, for d = 0, 1, 3, 4, 5; at 2 it is always 0); `power[k]`. With two classes `offset[k]` is the shift where the

@@ -12,7 +12,8 @@ off_rows <- c(200, 5000)
 #' Methods that can make a class more or less likely as a whole: named when a class is off
 #' @noRd
 shifting_methods <- function(classes, last = "and") {
-  paste0("calib_gp(), ", if (classes > 2) "calib_vector(), calib_matrix(), ", "calib_platt() ", last, " calib_beta()")
+  if (classes > 2) return(paste("calib_gp(), calib_vector()", last, "calib_matrix()")) # one against the rest is a poor choice
+  paste("calib_gp(), calib_platt()", last, "calib_beta()")
 }
 
 #' What a fit that cannot do so is told

@@ -18,7 +18,7 @@
 #' @param labels Their true classes, to be marked; or `NULL`.
 #' @param level Coverage of the intervals.
 #' @param classes How many classes of a row to draw at most, the most likely ones.
-#' @param rows How many rows to draw at most, the first ones. `NULL`: 4, or 20 for two classes (10 if `base_size` is below 8).
+#' @param rows How many rows to draw at most, the first ones. `NULL`: all of up to six, otherwise 4 (always 4 if `base_size` is below 8), or 20 for two classes (10 if `base_size` is below 8).
 #' @param n_draws How many functions to draw for the intervals of a fit of [calib_gp()]. Use [set.seed()] to make them
 #'   reproducible.
 #' @param base_size Size of the text, in points; 7 suits a picture three inches wide.
@@ -43,9 +43,10 @@ plot_interval <- function(object, newdata, labels = NULL, ..., level = 0.95, cla
   base_size <- check_number(base_size, "base_size", 1, 100)
   classes <- check_count(classes, "classes")
   pair <- length(object$classes) == 2
-  rows <- if (is.null(rows)) (if (!pair) 4L else if (base_size < 8) 10L else 20L) else check_count(rows, "rows")
   given <- if (length(dim(newdata)) == 2) nrow(newdata) else length(newdata)
   if (given < 1) stop_input("newdata", "has no rows", "Give the scores of the rows to draw.")
+  most <- if (pair) c(10L, 20L) else c(4L, if (given <= 6) 6L else 4L) # one or two rows are not left out
+  rows <- if (is.null(rows)) most[if (base_size < 8) 1 else 2] else check_count(rows, "rows")
   first <- seq_len(min(rows, given))
   truth <- check_truth(labels, given, object$classes)[first]
   newdata <- if (length(dim(newdata)) == 2) newdata[first, , drop = FALSE] else newdata[first]

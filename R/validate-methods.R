@@ -105,6 +105,7 @@ print_validations <- function(x, digits) {
   }
   number <- function(v) say_decimals(v, digits)
   level <- attr(x, "conf_level")
+  moved <- far_moved(x)
   for (name in c("oe_ratio", "slope", "ici", "c_index")) {
     part <- table[table$measure == name, ]
     text <- number(part$estimate)
@@ -113,6 +114,7 @@ print_validations <- function(x, digits) {
       text <- format(paste0(text, ifelse(is.na(part$conf.low), "", ends)))
     }
     shown[[switch(name, oe_ratio = "O:E", ici = "ICI", c_index = "c", name)]] <- text
+    if (name == "slope" && length(moved)) shown$limited <- limited_slopes(x, part$estimate, digits)
   }
   p <- validation_p(x)
   if (any(!is.na(p))) shown[["p (Holm)"]] <- ifelse(is.na(p), "", say_p(p))
@@ -120,7 +122,7 @@ print_validations <- function(x, digits) {
     paste0("the probability of \"", attr(x, "event"), "\"")
   }, if (same) paste0(", ", say_number(rows[1]), " rows", if (length(rows) > 1 && "by" %in% names(table)) " each"),
   if (!is.null(level)) paste0("; ", say_level(level), " intervals"), "\n", sep = "")
-  wide <- options(width = max(getOption("width"), 100L)) # a line for each part
+  wide <- options(width = max(getOption("width"), 120L)) # a line for each part
   on.exit(options(wide))
   print(shown, row.names = FALSE)
   said <- c(validations_verdict(x), say_far(x))

@@ -57,36 +57,45 @@ just_outside <- function(x, families) {
 
 far_change <- 0.1 # of the slope, worth a line
 
-#' Slopes that a few far scores decide: a sentence, or NULL
+#' The parts whose slope a few far scores decide
 #' @noRd
-say_far <- function(x) {
+far_moved <- function(x) {
   far <- attr(x, "far")
   table <- as.data.frame(x)
   slope <- table$estimate[table$measure == "slope"]
-  if (is.null(far) || ncol(far) != length(slope)) return(NULL)
-  moved <- which(abs(far["slope", ] - slope) > far_change)
+  if (is.null(far) || ncol(far) != length(slope)) return(integer())
+  which(abs(far["slope", ] - slope) > far_change)
+}
+
+#' The slopes with limited odds, as text; without far scores it is the slope itself
+#' @noRd
+limited_slopes <- function(x, slope, digits) {
+  far <- attr(x, "far")["slope", ]
+  ifelse(is.infinite(far), "none", say_decimals(ifelse(is.na(far) & !is.nan(far), slope, far), digits))
+}
+
+#' Slopes that a few far scores decide: a sentence, or NULL
+#' @noRd
+say_far <- function(x) {
+  moved <- far_moved(x)
   if (!length(moved)) return(NULL)
-  names <- validation_names(x)
-  some <- moved[seq_len(min(length(moved), 8))]
-  number <- function(x) formatC(x, digits = 2, format = "f")
+  far <- attr(x, "far")
+  none <- is.infinite(far["slope", moved])
   level <- attr(x, "conf_level")
-  none <- is.infinite(far["slope", some])
-  rest <- paste0(number(far["slope", some]), if (!is.null(level)) paste0(" (", number(far["low", some]), " to ", number(far["high", some]), ")"))
-  rows <- vapply(far["rows", some], say_number, "")
-  most <- say_number(far_odds * max(attr(x, "n"), least_odds))
+  limit <- say_most_odds(attr(x, "n"))
+  names <- validation_names(x)
   if (is.null(names)) {
-    return(paste0("The slope in the table depends on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", most, " to 1. ", if (none) {
-      paste0("Do not report it: if odds are limited to ", most, " to 1, they separate the events from the other rows, and there is no slope.")
+    number <- function(x) formatC(x, digits = 2, format = "f")
+    rows <- say_number(far[["rows", moved]])
+    return(paste0("The slope in the table depends on ", rows, if (rows == "1") " row" else " rows", " with odds beyond ", limit, ". ", if (none) {
+      paste0("Do not report it: if odds are limited to ", limit, ", they separate the events from the other rows, and there is no slope.")
     } else {
-      paste0("Report instead the slope with odds limited to ", most, " to 1: ", rest, ".")
+      paste0("Report instead the slope with odds limited to ", limit, ": ", number(far["slope", moved]),
+        if (!is.null(level)) paste0(" (", number(far["low", moved]), " to ", number(far["high", moved]), ")"), ".")
     }))
   }
-  what <- if ("by" %in% names(x)) "" else "class "
-  limit <- say_most_odds(attr(x, "n"))
-  paste0("Some slopes in the table depend on rows with odds beyond ", limit, ". Report instead the slope with odds limited to that: ",
-    paste0("for ", what, "\"", names[some], "\" ", ifelse(none, paste0("there is none (limiting ", rows, " rows makes the odds separate the events from the other rows)"),
-      paste0(rest, ", which limits ", rows, ifelse(rows == "1", " row", " rows"))), collapse = "; "),
-    if (length(moved) > 8) paste0("; and ", length(moved) - 8, " more"), ".")
+  paste0("limited: the slope if odds are limited to ", limit, ". Report this one, because the rows beyond that decide the other",
+    if (!is.null(level)) " (its intervals: attr(x, \"far\"))", ".", if (any(none)) " none: limited odds separate the events from the other rows, so that no slope can be given.")
 }
 
 #' The most extreme odds that slopes take as they are: of the largest part, in words
@@ -99,7 +108,7 @@ say_most_odds <- function(n) {
 #' What can be done about it
 #' @noRd
 say_recalibrate <- function(several) {
-  paste0("Not calibrated on this population yet? Use ", shifting_methods(if (several) 3 else 2, "or"),
+  paste0("Not calibrated on this population yet? Use ", if (several) "calib_gp(), or see vignette(\"choosing\", package = \"gpcalib\")" else shifting_methods(2, "or"),
     ". Already calibrated? Then the rest may be due to the limited number of calibration rows, which these intervals ignore: calibrate again only with more rows.")
 }
 

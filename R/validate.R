@@ -52,8 +52,8 @@
 #' It judges the mean (`oe_ratio`, `in_the_large`, `intercept`), the slope, its intercept and the curve (`ici`), and names those whose interval
 #' excludes the ideal value; the c-index and the Brier scores are not judged. A single one of them may be off by chance: for perfectly
 #' calibrated probabilities, about one validation in seven has a 95 % interval that excludes its ideal value. `print()` therefore calls the evidence weak in two cases:
-#' * Only one of the three (mean, slope, curve) is off, and its p-value is above (1 - `conf_level`) / 3. (Three measures describe the mean: `oe_ratio`, `in_the_large` and `intercept`. The
-#'   p-value of each of them that is off has to be above this limit.)
+#' * Only one of the three (mean, slope, curve) is off, and its p-value is above (1 - `conf_level`) / 3. For the mean, which has three measures
+#'   (`oe_ratio`, `in_the_large` and `intercept`), this must hold for each of them whose interval excludes the ideal value.
 #' * The slope and another of the three are off, and the p-value of the slope is above this limit. Then only what is said of the slope is called weak evidence.
 #'
 #' With several classes, or `by`, each gets the p-value of a Wald test that its curve is the diagonal,
@@ -314,11 +314,11 @@ warn_validation <- function(parts) {
       same <- max(n) == min(n)
       counted <- if (n[1] == least_odds) paste0(", but at least ", say_number(far_odds * least_odds)) # there may be fewer rows
       one <- limited == 1
-      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite log-odds. For intercept and slope ", if (one) "it alone is" else "only these are",
-        " replaced, by the most extreme other probability, but not beyond odds of ", if (same) {
-          paste0(say_number(far_odds * n[1]), " to 1 (ten times the number of rows", counted, "). For the curve all odds are limited to ", say_number(n[1]), " to 1.")
+      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite log-odds. Intercept and slope need finite ones: ",
+        if (one) "this one gets" else paste("these", limited, "get"), " the most extreme odds of the other rows, but at most ", if (same) {
+          paste0(say_number(far_odds * n[1]), " to 1 (ten times the number of rows", counted, "), and all others keep theirs. For the curve all odds are limited to ", say_number(n[1]), " to 1.")
         } else {
-          paste0("10 N to 1 (N: the number of rows of ", if (is.null(parts[[1]]$by)) "the part" else "the group", ", at least ", say_number(least_odds), "). For the curve all odds are limited to N to 1.")
+          paste0("10 N to 1 (N: the number of rows of ", if (is.null(parts[[1]]$by)) "the part" else "the group", ", at least ", say_number(least_odds), "), and all others keep theirs. For the curve all odds are limited to N to 1.")
         })
     })
   }

@@ -160,6 +160,6 @@ test_that("of many rows a sample is said to be one", {
 })
 
 test_that("all methods that can shift a class are named", {
-  expect_identical(shifting_methods(3), "calib_gp(), calib_vector(), calib_matrix(), calib_platt() and calib_beta()")
+  expect_identical(shifting_methods(3), "calib_gp(), calib_vector() and calib_matrix()")
   expect_identical(shifting_methods(2, "or"), "calib_gp(), calib_platt() or calib_beta()")
 })

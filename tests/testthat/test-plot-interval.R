@@ -113,3 +113,14 @@ test_that("raw probabilities in brackets are 0 and 1 only where they are, and po
   }
   expect_lt(size(60), 0.7 * size(20))
 })
+
+test_that("a fifth and a sixth row are drawn, too, and of more the first four", {
+  fit <- suppressWarnings(calib_gp(unname(letters_nn$cal$scores[1:300, 1:5]), max.col(letters_nn$cal$scores[1:300, 1:5]), integrate = FALSE))
+  drawn <- function(n, ...) {
+    plot <- suppressWarnings(plot_interval(fit, unname(letters_nn$test$scores[seq_len(n), 1:5]), n_draws = 20, ...))
+    nrow(unique(ggplot2::ggplot_build(plot)$layout$layout["PANEL"]))
+  }
+  expect_identical(vapply(c(3, 5, 6, 7), drawn, 0L), c(3L, 5L, 6L, 4L))
+  expect_identical(drawn(6, base_size = 7), 4L)
+  expect_identical(drawn(6, rows = 2), 2L)
+})

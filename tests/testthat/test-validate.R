@@ -159,7 +159,7 @@ test_that("edges: no events, separated, zeros and ones", {
   q <- seq(.01, .99, length.out = 40)
   expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
   expect_equal(value(got, "c_index"), 1)
-  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .* only these are replaced, by the most extreme other probability, but not beyond odds of 10,000 to 1 \\(ten times the number of rows, but at least 10,000\\)\\. For the curve all odds are limited to 1,000 to 1\\.$", class = "gpcalib_warning_limited")
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .*: these 2 get the most extreme odds of the other rows, but at most 10,000 to 1 \\(ten times the number of rows, but at least 10,000\\), and all others keep theirs\\. For the curve all odds are limited to 1,000 to 1\\.$", class = "gpcalib_warning_limited")
   expect_true(all(is.finite(got$estimate)))
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
@@ -278,7 +278,10 @@ test_that("slopes that a few extreme probabilities decide are given with their o
   said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
   expect_match(said, "The slope in the table depends on 40 rows with odds beyond 10,000 to 1. Report instead the slope with odds limited to 10,000 to 1: [0-9.]+ \\([-0-9.]+ to [-0-9.]+\\)\\.")
   two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("a", "b"), each = 400))
-  expect_match(gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " ")), "Report instead the slope with odds limited to that: for \"a\" [0-9.]+ \\(.*\\), which limits 40 rows\\.")
+  words <- gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " "))
+  expect_match(words, "limited: the slope if odds are limited to 10,000 to 1. Report this one, because the rows beyond that decide the other (its intervals: attr(x, \"far\")).", fixed = TRUE)
+  shown <- attr(two, "far")["slope", 1]
+  expect_match(capture.output(print(two)), sprintf(" a .*\\) +%.3f +[0-9.]+ \\(", shown), all = FALSE)
   # zeros are no farther than that either
   zeros <- suppressWarnings(calib_validate(replace(p, 1:20, 0), y))
   expect_equal(attr(zeros, "far")[["rows", 1]], 20)
@@ -337,8 +340,8 @@ test_that("odds are limited by the number of rows of each group", {
   q <- seq(.01, .99, length.out = 1998)
   got <- function(...) gsub("\\s+", " ", conditionMessage(expect_warning(calib_validate(...), class = "gpcalib_warning_limited")))
   y <- c(0, rep(0:1, 999), 1)
-  expect_match(got(c(0, q, 1), y), "odds of 20,000 to 1 (ten times the number of rows). For the curve all odds are limited to 2,000 to 1.", fixed = TRUE)
-  expect_match(got(c(0, q, 1), y, by = rep(c("a", "b"), c(500, 1500))), "odds of 10 N to 1 (N: the number of rows of the group, at least 1,000). For the curve all odds are limited to N to 1.", fixed = TRUE)
+  expect_match(got(c(0, q, 1), y), "at most 20,000 to 1 (ten times the number of rows), and all others keep theirs. For the curve all odds are limited to 2,000 to 1.", fixed = TRUE)
+  expect_match(got(c(0, q, 1), y, by = rep(c("a", "b"), c(500, 1500))), "at most 10 N to 1 (N: the number of rows of the group, at least 1,000), and all others keep theirs. For the curve all odds are limited to N to 1.", fixed = TRUE)
 })
 
 test_that("few events: neither words nor picture make them look like many", {

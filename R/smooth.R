@@ -8,17 +8,18 @@ few_cells <- 1000L # ... unless the rows are so few
 #' Log-odds with infinite ones limited
 #'
 #' Probabilities of 0 and 1 count as the most extreme others but no farther than odds of 1 to 10 N, or as odds of 1 to N + 1 if that is farther.
-#' @return list: `x` and `limited`, how many rows.
+#' @return list: `x`, `limited`, how many rows, and `most`, the log-odds they got.
 #' @noRd
 finite_log_odds <- function(p, counts = NULL) {
   x <- log(p) - log1p(-p)
   far <- is.infinite(x)
+  most <- NA_real_
   if (any(far)) {
     n <- if (is.null(counts)) length(x) else sum(counts)
     most <- max(min(max(0, abs(x[!far])), log(far_odds * max(n, least_odds))), log(n + 1))
     x[far] <- sign(x[far]) * most
   }
-  list(x = x, limited = if (is.null(counts)) sum(far) else sum(counts[far]))
+  list(x = x, limited = if (is.null(counts)) sum(far) else sum(counts[far]), most = most)
 }
 
 least_odds <- 1000 # in small samples, so that few rows do not narrow the axis

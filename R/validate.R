@@ -39,7 +39,8 @@
 #' significantly from the diagonal (Wald test at its knots). If it does, the lower limit is
 #' the distance of a curve between the diagonal and the fitted one: the nearest to the diagonal that is still compatible with the rows by the same test (or the quantile of the drawn curves, if that is smaller). For the curve, odds are limited to between 1/N and N, N being the number
 #' of rows (at least 1000), because N rows cannot tell smaller probabilities apart. The recalibration slope takes the log-odds as they are; where it would move by more
-#' than 0.1 if odds were limited to between 1/(10 N) and 10 N (10,000 for fewer than 1000 rows), `print()` gives the slope with this limit, too. A warning of class
+#' than 0.1 if odds were limited to between 1/(10 N) and 10 N (10,000 for fewer than 1000 rows), `print()` gives the slope with this limit, too. For intercept and slopes, probabilities of exactly 0 and 1 get
+#' the most extreme odds of the other rows, but at most 10 N (10,000), and at least N + 1; a warning of class `gpcalib_warning_limited` says so. A warning of class
 #' `gpcalib_warning_few` says when there are fewer than 10 events or non-events.
 #'
 #' The intervals are those of the probabilities as they are: if these come from a calibrator, it is taken as known, and the error of
@@ -166,7 +167,7 @@ validate_event <- function(forecast, code, level, clusters) {
       conf.high = unname(table[, 3])),
     n = n, events = events, fit = fit, probs = p, hit = hit, weights = w,
     p.value = if (events > 0 && events < n) departure_p(fit) else NA_real_,
-    limited = fit$limited, separated = is.nan(table["slope", 1]), far = far_slope(p, hit, w, clusters, counts, n, level))
+    limited = fit$limited, taken = if (fit$limited > 0) finite_log_odds(p, counts)$most else NA, separated = is.nan(table["slope", 1]), far = far_slope(p, hit, w, clusters, counts, n, level))
 }
 
 far_odds <- 10 # times 1 to N
@@ -310,16 +311,19 @@ warn_validation <- function(parts) {
     warn_gpcalib("limited", if (all_limited) {
       "All probabilities are 0 or 1, that is, predicted classes. Intercept, slope and curve mean nothing for them: give the probabilities of the classifier."
     } else {
-      n <- pmax(vapply(parts, function(part) as.double(part$n), 0), least_odds)
-      same <- max(n) == min(n)
-      counted <- if (n[1] == least_odds) paste0(", but at least ", say_number(far_odds * least_odds)) # there may be fewer rows
+      n <- unique(pmax(vapply(parts, function(part) as.double(part$n), 0), least_odds))
+      taken <- vapply(parts, function(part) part$taken, 0)
+      taken <- unique(round(exp(taken[!is.na(taken)])))
       one <- limited == 1
-      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite log-odds. Intercept and slope need finite ones: ",
-        if (one) "this one gets" else paste("these", limited, "get"), " the most extreme odds of the other rows, but at most ", if (same) {
-          paste0(say_number(far_odds * n[1]), " to 1 (ten times the number of rows", counted, "), and all others keep theirs. For the curve all odds are limited to ", say_number(n[1]), " to 1.")
-        } else {
-          paste0("10 N to 1 (N: the number of rows of ", if (is.null(parts[[1]]$by)) "the part" else "the group", ", at least ", say_number(least_odds), "), and all others keep theirs. For the curve all odds are limited to N to 1.")
-        })
+      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite odds. Intercept and slope take ", if (length(taken) == 1) {
+        paste("odds of", say_number(taken), "to 1")
+      } else {
+        paste("the most extreme odds of other rows, between", say_number(min(taken)), "and", say_number(max(taken)), "to 1,")
+      }, " instead. The curve limits all odds to ", if (length(n) == 1) {
+        paste0(say_number(n), " to 1; see ?calib_validate.")
+      } else {
+        "the number of rows (at least 1,000) to 1; see ?calib_validate."
+      })
     })
   }
   apart <- Filter(function(part) part$separated && part$events > 0 && part$events < part$n, parts)

@@ -159,7 +159,7 @@ test_that("edges: no events, separated, zeros and ones", {
   q <- seq(.01, .99, length.out = 40)
   expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
   expect_equal(value(got, "c_index"), 1)
-  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities .*: these 2 get the most extreme odds of the other rows, but at most 10,000 to 1 \\(ten times the number of rows, but at least 10,000\\), and all others keep theirs\\. For the curve all odds are limited to 1,000 to 1\\.$", class = "gpcalib_warning_limited")
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities are exactly 0 or 1, with infinite odds\\. Intercept and slope take odds of 99 to 1 instead\\. The curve limits all odds to 1,000 to 1; see \\?calib_validate\\.$", class = "gpcalib_warning_limited")
   expect_true(all(is.finite(got$estimate)))
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
@@ -340,8 +340,12 @@ test_that("odds are limited by the number of rows of each group", {
   q <- seq(.01, .99, length.out = 1998)
   got <- function(...) gsub("\\s+", " ", conditionMessage(expect_warning(calib_validate(...), class = "gpcalib_warning_limited")))
   y <- c(0, rep(0:1, 999), 1)
-  expect_match(got(c(0, q, 1), y), "at most 20,000 to 1 (ten times the number of rows), and all others keep theirs. For the curve all odds are limited to 2,000 to 1.", fixed = TRUE)
-  expect_match(got(c(0, q, 1), y, by = rep(c("a", "b"), c(500, 1500))), "at most 10 N to 1 (N: the number of rows of the group, at least 1,000), and all others keep theirs. For the curve all odds are limited to N to 1.", fixed = TRUE)
+  expect_match(got(c(0, q, 1), y), "The curve limits all odds to 2,000 to 1; see ?calib_validate.", fixed = TRUE)
+  expect_match(got(c(0, q, 1), y, by = rep(c("a", "b"), c(500, 1500))), "The curve limits all odds to the number of rows (at least 1,000) to 1; see ?calib_validate.", fixed = TRUE)
+  half <- seq(.01, .99, length.out = 998)
+  both <- c(0, half, 1, 0, 0.0002, half[-1], 1)
+  outcome <- rep(c(0, rep(0:1, 499), 1), 2)
+  expect_match(got(both, outcome, by = rep(c("a", "b"), each = 1000)), "4 probabilities .* Intercept and slope take the most extreme odds of other rows, between 1,001 and 4,999 to 1, instead\\.")
 })
 
 test_that("few events: neither words nor picture make them look like many", {

@@ -56,11 +56,8 @@ own_rows <- function(object, data) {
   loss <- stats::setNames(seen$loss, c("before", "after"))
   loss[!is.finite(loss)] <- NA
   right <- function(scan) sum(w[scan$arg == labels]) / sum(w)
-  raw <- if (logits) exp(scores - new$scan$max) else scores
-  total <- if (logits) rowSums(raw) else new$scan$sum
-  before <- drop(crossprod(raw, w / sum(w) / total))
-  list(off = classes_off(seen, sum((w / sum(w))^2)), means = class_means(before, seen), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
-    confidence = if (object$method %in% c("gp", "temperature")) own_confidence((if (logits) 1 else new$scan$max) / total, new$scan$arg == labels, w / sum(w)))
+  list(off = classes_off(seen, sum((w / sum(w))^2)), means = class_means(seen$before, seen), loss = loss, accuracy = c(before = right(new$scan), after = right(scan_rows(probs, data$threads))),
+    confidence = if (object$method %in% c("gp", "temperature")) own_confidence((if (logits) 1 else new$scan$max) / seen$total, new$scan$arg == labels, w / sum(w)))
 }
 
 #' The mean confidence of the raw scores and the standard error of its difference from their accuracy, in this order (without names: objects are to stay small)

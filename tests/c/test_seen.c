@@ -104,8 +104,14 @@ static void own_rows(void) {
   const double z[8] = {2.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 9.0};
   const double top[4] = {2.0, 1.0, 1.0, 9.0}, share[4] = {0.25, 0.5, 0.25, 0.0};
   const int label[4] = {1, 2, 2, 1};
-  double loss[2], observed[2], predicted[2], variance[2];
-  gpc_own_rows(4, 2, p, z, top, label, share, 1, loss, observed, predicted, variance);
+  double loss[2], observed[2], predicted[2], variance[2], before[2], total[4];
+  gpc_own_sums out = {.loss = loss,
+                      .observed = observed,
+                      .predicted = predicted,
+                      .variance = variance,
+                      .before = before,
+                      .total = total};
+  gpc_own_rows(4, 2, p, z, top, label, share, 1, &out);
   const double soft = log(1.0 + exp(-1.0));
   CHECK_REL(loss[0], 0.25 * soft + 0.5 * soft + 0.25 * log(2.0), 1e-12);
   CHECK_REL(loss[1], -0.25 * log(0.8) - 0.5 * log(0.5) - 0.25 * log(0.6), 1e-12);
@@ -114,8 +120,15 @@ static void own_rows(void) {
   CHECK_REL(predicted[0], 0.2 + 0.25 + 0.1, 1e-12);
   CHECK_REL(predicted[1], 0.05 + 0.25 + 0.15, 1e-12);
   CHECK_REL(variance[1], (0.16 + 4.0 * 0.25 + 0.24) / 16.0, 1e-12);
+  const double less = exp(-1.0) / (1.0 + exp(-1.0));
+  CHECK_REL(total[0], 1.0 + exp(-1.0), 1e-12);
+  CHECK_REL(total[2], 2.0, 1e-12);
+  CHECK_REL(before[0], 0.25 * (1.0 - less) + 0.5 * less + 0.25 * 0.5, 1e-12);
+  CHECK_REL(before[1], 0.25 * less + 0.5 * (1.0 - less) + 0.25 * 0.5, 1e-12);
   const double first[4] = {0.5, 0.5, 0.5, 0.5}; /* as probabilities */
-  gpc_own_rows(2, 2, p, first, top, label, share, 0, loss, observed, predicted, variance);
+  gpc_own_rows(2, 2, p, first, top, label, share, 0, &out);
+  CHECK_REL(total[0], 1.0, 1e-12);
+  CHECK_REL(before[1], 0.375, 1e-12);
   CHECK_REL(loss[0], 0.75 * log(2.0), 1e-12);
 }
 

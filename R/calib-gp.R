@@ -261,7 +261,7 @@ calib_gp <- function(scores, labels, input = c("auto", "probs", "logits"), weigh
   fit <- c(fit, if (monotone) order["changed"] else gp_changed(fit, counted))
   warn_one_class(counted)
   warn_gp(fit, counted)
-  if (monotone) warn_monotone(order, nrow(data$scores))
+  if (monotone) warn_monotone(order, nrow(data$scores), spec$class_effects != "none")
   new_calibrator("gp", data, match.call(),
     converged = fit$status == "ok" && !fit$separated, iterations = fit$passes, elbo = fit$elbo,
     hyper = fit$hyper, averaged = fit$averaged, inducing = fit$inducing, q_mean = fit$q_mean, q_cov = fit$q_cov,

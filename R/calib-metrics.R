@@ -245,7 +245,7 @@ say_gap_side <- function(x) {
   side <- ifelse(!clear, "no clear direction", ifelse(errors > 0, "overconfident", "underconfident"))
   several <- length(side) > 1
   if (length(unique(side)) == 1) {
-    return(if (!any(clear)) paste0("; ", side[1], if (several) " in any of them") else paste0("; ", if (several) "all ", side[1], " on average"))
+    return(if (!any(clear)) paste0("; ", side[1], if (several) " in any of them") else paste0("; ", if (several) paste0(if (is.null(x[["forecast"]])) "all groups " else "all forecasts "), side[1], " on average"))
   }
   parts <- split(unique(key), factor(side, c("overconfident", "underconfident", "no clear direction")), drop = TRUE)
   paste0("; on average ", paste0(names(parts), ": ", vapply(parts, function(one) {

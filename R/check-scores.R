@@ -141,6 +141,21 @@ warn_near_probs <- function(scan, x, arg) {
   }
 }
 
+far_off <- 1e-12 # beyond 0 or 1: more than rounding
+
+#' A vector of probabilities with values a little beyond 0 or 1, which count as 0 or 1: the complement is lost
+#' @noRd
+warn_clamped <- function(x, scan, arg) {
+  above <- sum(x > 1)
+  below <- sum(x < 0)
+  one <- above + below == 1
+  by <- function(size) paste0(" (by up to ", format(size, digits = 1), ")")
+  warn_gpcalib("clamped", paste0("`", arg, "` ", if (one) "has a value" else paste("has", above + below, "values"), " a little ",
+    if (above) paste0("above 1", by(scan$highest - 1)), if (above && below) " or ", if (below) paste0("below 0", by(-scan$lowest)), ", which ",
+    if (one) "counts" else "count", " as ", if (above) "1", if (above && below) " and ", if (below) "0", ": one of the classes is then impossible. If you have the probabilities of both classes, ",
+    "give them as a matrix, whose rows are divided by their sums."))
+}
+
 #' The values of a score matrix checked and made canonical
 #'
 #' @return list: `scores` (N x K, K >= 2; for one column the second of two classes),
@@ -170,6 +185,7 @@ check_scores <- function(x, input, arg, min_rows = 2, threads = 1L, flip = FALSE
   changed <- TRUE
   if (one_column) {
     x <- if (input == "probs") {
+      if (scan$highest - 1 > far_off || -scan$lowest > far_off) warn_clamped(x, scan, arg)
       names <- rownames(x)
       p <- .Call(C_pair_probs, x, flip)
       if (!is.null(names)) rownames(p) <- names

@@ -227,7 +227,7 @@ effect_meanings <- function(blocks, k, split) {
     } else {
       "how the score of one class acts on another"
     },
-    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2; shape[k, d] is its value at temperature-scaled log-odds of d and -d" else "how the probability of one class acts on another",
+    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2; shape[k, d] is its value at temperature-scaled log-odds of d and -d. At 2 and -2 it is 0 by definition, so that the offset is the shift there. plot_map() shows all of it together" else "how the probability of one class acts on another",
     power = "how the log of a class's own probability acts on it", skew = "how the two directions between two classes differ")[blocks])
 }
 
@@ -322,7 +322,7 @@ print_effects <- function(effects, classes, known) {
 print_own_effects <- function(own) {
   if (NROW(own) == 0) return(invisible())
   more <- attr(own, "count") - nrow(own)
-  cat(strwrap(paste0("changes of the class that itself has 90 % there, beyond two posterior standard deviations: ",
+  cat(strwrap(paste0("how the latent value of the class that gets the 90 % changes (where beyond two posterior standard deviations): ",
     paste0("\"", own$class, "\" ", say_gain(own$estimate), collapse = ", "), if (more > 0) paste(" and", more, "more")), 98, indent = 2, exdent = 4), sep = "\n")
 }
 

@@ -73,12 +73,12 @@ describe.calib_gp <- function(object) {
   alone <- object$class_effects == "none" # then the map is the only cause
   if (is.na(object$changed)) { # of which say_updated() speaks
     if (bent && (alone || length(object$classes) > 2)) {
-      lines <- c(lines, paste0("the ", if (!alone) "shared ", "map is not increasing everywhere (see autoplot()", if (alone) "; monotone = TRUE keeps the order", ")"))
+      lines <- c(lines, if (alone) "the map is not increasing everywhere (see autoplot(); monotone = TRUE keeps the order)" else shared_falls)
     }
   } else if (object$changed > 0) {
     lines <- c(lines, paste0(if (bent && alone) "the map is not increasing everywhere: ", format(object$changed, big.mark = ","), " of ",
       format(object$n, big.mark = ","), " calibration rows change their most likely class", if (bent && !alone) ", by the map and the class effects together",
-      say_order_kept(object)), say_accuracy(object, TRUE), if (bent && !alone && length(object$classes) > 2) "the shared map is not increasing everywhere (see autoplot())")
+      say_order_kept(object)), say_accuracy(object, TRUE), if (bent && !alone && length(object$classes) > 2) shared_falls)
   }
   lines <- c(lines, say_fall(object))
   if (object$monotone) {
@@ -88,6 +88,8 @@ describe.calib_gp <- function(object) {
   }
   list(title = "Latent Gaussian process", lines = c(lines, say_floor(object), say_few_rows(object)), details = describe_process(object))
 }
+
+shared_falls <- "the shared map falls in part of the range (autoplot() shows where), which fits these rows better; monotone = TRUE prevents it and costs class effects"
 
 #' A map of two classes that falls in spite of (39a)
 #' @noRd

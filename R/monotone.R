@@ -36,14 +36,14 @@ mono_fit <- function(fit, data) {
     flat_map = cost$rise <= 2 * cost$least)
 }
 
-warn_monotone <- function(order, n) {
+warn_monotone <- function(order, n, shifts) {
   if (order$flat_map) {
     warn_gpcalib("flat", paste0("Higher scores do not go with the true classes, so that the increasing map is flat where most ",
       "scores lie, and the classes become nearly equally likely. Check that scores and labels belong together."))
   } else if (order$order_cost > order_cost_limit) {
     warn_gpcalib("order_cost", paste0("Keeping the order of the scores lowers the log-likelihood of the ", n, " calibration rows by ",
       format(order$order_cost, digits = 3), ": higher scores are not always more likely to be right. ",
-      "If the most likely class may change, leave out monotone = TRUE."))
+      if (!shifts) "It also does without class effects, which may cost more. ", "If the most likely class may change, leave out monotone = TRUE."))
   }
 }
 

@@ -104,7 +104,7 @@ plot_moves <- function(object, ..., base_size = 9) {
     labs(title = "Pairwise class effects", x = if (base_size < 8) "Class with 90 %" else "Class with a probability of 90 %", y = if (base_size < 8) "Class changed" else "Class whose latent value changes",
       fill = if (base_size < 8) "Change" else "Change of the\nlatent value",
       caption = wrap_words("Drawn: the change in a row of data where temperature scaling gives 90 % to one class and shares the rest equally among the others. Blue: the class becomes more likely; orange: less likely. ",
-        if (nrow(dashes)) paste0("Orange cells also carry a dash, which shows the sign without colour, except", if (any(named$estimate < 0) && numbers) " cells with a number and", " changes below a tenth of the largest. "),
+        if (nrow(dashes)) paste0("A dash also marks orange cells, for readers without colour; ", if (any(named$estimate < 0) && numbers) "cells with a number and ", "changes below a tenth of the largest have none. "),
         say_moves(named, c(attr(clear, "count"), attr(own, "count")), max(12, length_shown)), " In every row and column of the picture the changes sum to zero.", base_size = base_size)) +
     picture_theme(base_size) +
     theme(panel.grid = element_blank(), legend.position = "right", legend.title = element_text(size = rel(0.75)), legend.key.height = unit(if (base_size < 8) 0.8 else 1.6, "lines"), legend.key.width = unit(0.6, "lines"),

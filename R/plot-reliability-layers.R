@@ -99,8 +99,9 @@ seen_stretches <- function(bands, spread) {
 #' @noRd
 ends_early <- function(tables) {
   any(vapply(tables, function(table) {
-    at <- attr(table, "band")$score
-    length(at) > 0 && isTRUE(attr(table, "N") >= 1 / outer_share) && (min(at) > 0.02 || max(at) < 0.98)
+    band <- attr(table, "band")
+    at <- split(band$score, as.character(band$class))
+    length(at) > 0 && isTRUE(attr(table, "N") >= 1 / outer_share) && any(vapply(at, function(at) min(at) > 0.02 || max(at) < 0.98, NA))
   }, NA))
 }
 
@@ -214,10 +215,11 @@ corner_layer <- function(tables, rows, plan, base_size) {
     free_corner(rows[mine, ], plan$low, corner_box(labels[i], panel_side(plan, base_size)), plan$method == "bins")
   }, "")
   free <- place(text$label)
-  text$label[free == "neither"] <- sub("\n.*", "", text$label[free == "neither"])
-  free <- place(text$label)
   # Numbers in some of the panels would look like a mistake.
-  text$label[if (mean(free == "neither") > few_without) TRUE else free == "neither"] <- ""
+  without <- function() if (mean(free == "neither") > few_without) rep(TRUE, length(free)) else free == "neither"
+  text$label[without()] <- sub("\n.*", "", text$label[without()])
+  free <- place(text$label)
+  text$label[without()] <- ""
   above <- free == "above"
   inside <- function(share) plan$low + (1 - plan$low) * share
   text$x <- inside(ifelse(above, 0.02, 0.99))

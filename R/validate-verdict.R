@@ -94,8 +94,8 @@ say_far <- function(x) {
         if (!is.null(level)) paste0(" (", number(far["low", moved]), " to ", number(far["high", moved]), ")"), ".")
     }))
   }
-  paste0("limited: the slope if odds are limited to ", limit, ". Report this one, because the rows beyond that decide the other",
-    if (!is.null(level)) " (its intervals: attr(x, \"far\"))", ".", if (any(none)) " none: limited odds separate the events from the other rows, so that no slope can be given.")
+  paste0("limited: the slope if odds are limited to ", limit, ". Where the two differ, report the limited slope: rows with more extreme odds decide the other one.",
+    if (!is.null(level)) " (Intervals of the limited slope: attr(x, \"far\").)", if (any(none)) " none: limited odds separate the events from the other rows, so that no slope can be given.")
 }
 
 #' The most extreme odds that slopes take as they are: of the largest part, in words
@@ -173,7 +173,7 @@ validation_verdict <- function(x) {
   if (just_outside(x, families)) {
     return(paste0(paste(said, collapse = " "), " Only the ", families, " is off, and barely: ",
       if (isTRUE(all.equal(attr(x, "conf_level"), 0.95))) family_chance else "this may be due to chance",
-      ". This is weak evidence; validate on more rows before recalibrating."))
+      ". This is weak evidence; validate on more rows before recalibrating. calib_test(method = \"mcb\")", if (isTRUE(attr(x, "n") <= skce_rows)) " or \"skce\"", " may find more."))
   }
   if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
   known <- intersect(c("oe_ratio", "slope", "ici"), names(which(!outside)))
@@ -238,13 +238,15 @@ validations_verdict <- function(x) {
   limit <- paste0(format(1 - level, digits = 2), if (tests > 1) paste0(" after adjustment for ", if (tests > sum(!is.na(p))) "all ", tests, " ", what, if (anyNA(p)) " with events and non-events"))
   parts <- c(
     if (length(clear)) paste0("Miscalibrated (p below ", limit, "): ", named(clear), "."),
-    if (!length(clear) && !all(is.na(p))) paste0("No clear miscalibration: no p is below ", limit, "."),
+    if (!length(clear) && !all(is.na(p))) {
+      paste0(if (length(single) && !may_be_chance(rest, level)) "Signs of miscalibration, but none that is clear" else "No clear miscalibration", ": no p is below ", limit, ".")
+    },
     if (length(alone)) paste0("Without a p-value, for want of events or of non-events, but with an interval that excludes the ideal value: ", named(alone), "."),
     if (length(single)) {
       paste0("Single intervals ", if (length(clear)) "also ", "exclude the ideal value for ", named(single), ". ", say_excluded(rest, level, what, length(c(clear, alone)) > 0))
     },
     if (length(c(clear, alone)) || all(is.na(p))) say_recalibrate("class" %in% names(table)) else if (length(single) && !may_be_chance(rest, level)) {
-      "Validate on more rows before you calibrate (again)."
+      "Do not calibrate (again) on these rows. If these probabilities come from a calibrator, its limited number of calibration rows may be the cause. Validate on more rows."
     } else {
       "This is no reason to calibrate (again); validate on more rows first."
     },

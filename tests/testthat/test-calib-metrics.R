@@ -411,7 +411,7 @@ test_that("print() says on which side of the accuracy the mean confidence lies",
   expect_match(suppressWarnings(said(rep(.9, 100), factor(rep(1, 100), 0:1))), "class; underconfident on average", fixed = TRUE) # none is wrong
   both <- list(A = rep(.9, 100), B = rep(.6, 100), C = rep(.95, 100))
   expect_match(said(both, y), "on average overconfident: A, C; underconfident: B", fixed = TRUE)
-  expect_match(said(both[c(1, 3)], y), "all overconfident on average", fixed = TRUE)
+  expect_match(said(both[c(1, 3)], y), "all forecasts overconfident on average", fixed = TRUE)
   # a gap that may be chance has no direction
   expect_match(said(rep(.78, 100), y), "class; no clear direction", fixed = TRUE)
   expect_match(said(rep(.78, 10000), rep(y, 100)), "overconfident on average", fixed = TRUE)

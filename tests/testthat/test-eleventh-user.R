@@ -156,3 +156,37 @@ test_that("names cut at their end in a legend end in dots", {
   expect_identical(cut_end(c("Power of GP, shared map", "Platt"), 16), c("Power of GP...", "Platt"))
   expect_lte(nchar(cut_end(c("Power of GP, shared map", "Platt"), 16)[1]), 16)
 })
+
+test_that("smooth curves that end early are said to, whichever class they are of", {
+  set.seed(12)
+  p <- stats::rbeta(600, 1, 1)
+  q <- cbind(a = p, b = 0.1 * (1 - p), c = 0.9 * (1 - p))
+  y <- apply(q, 1, function(row) sample(c("a", "b", "c"), 1, prob = row))
+  words <- function(...) attr(plot_reliability(q, y, method = "smooth", ...)$labels$caption, "words")
+  expect_match(words(type = "classwise"), "drawn only where the middle 98 % of the probabilities lie")
+  expect_no_match(words(type = "classwise", classes = "a"), "drawn only")
+})
+
+test_that("weak evidence of one validation names the test that may find more", {
+  found <- character()
+  for (seed in 1:60) {
+    set.seed(seed)
+    p <- stats::runif(400, 0.05, 0.95)
+    words <- said(calib_validate(p, stats::rbinom(400, 1, p)))
+    if (grepl("This is weak evidence", words)) found <- c(found, words)
+  }
+  expect_gt(length(found), 2)
+  expect_match(found, "before recalibrating. calib_test(method = \"mcb\") or \"skce\" may find more.", fixed = TRUE)
+})
+
+test_that("a vector of probabilities beyond 1 loses the other class, and says so", {
+  set.seed(13)
+  p <- stats::runif(200)
+  y <- stats::rbinom(200, 1, p)
+  p[1:3] <- 1.00001
+  y[1:3] <- 1
+  warned <- expect_warning(calib_temperature(p, y), "`scores` has 3 values a little above 1 \\(by up to 1e-05\\), which count as 1: one of the classes is then impossible", class = "gpcalib_warning_clamped")
+  expect_match(conditionMessage(warned), "give them as a matrix, whose rows are divided by their sums", fixed = TRUE)
+  expect_warning(calib_temperature(replace(p, 1:3, c(-1e-5, 1, 0)), y), "has a value a little below 0 \\(by up to 1e-05\\), which counts as 0", class = "gpcalib_warning_clamped")
+  expect_no_warning(calib_temperature(replace(p, 1:3, c(1, 1, 1 + 1e-15)), y), class = "gpcalib_warning_clamped")
+})

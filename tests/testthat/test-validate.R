@@ -279,7 +279,7 @@ test_that("slopes that a few extreme probabilities decide are given with their o
   expect_match(said, "The slope in the table depends on 40 rows with odds beyond 10,000 to 1. Report instead the slope with odds limited to 10,000 to 1: [0-9.]+ \\([-0-9.]+ to [-0-9.]+\\)\\.")
   two <- calib_validate(c(p, plogis(x)), c(y, y), by = rep(c("a", "b"), each = 400))
   words <- gsub("\\s+", " ", paste(capture.output(print(two)), collapse = " "))
-  expect_match(words, "limited: the slope if odds are limited to 10,000 to 1. Report this one, because the rows beyond that decide the other (its intervals: attr(x, \"far\")).", fixed = TRUE)
+  expect_match(words, "limited: the slope if odds are limited to 10,000 to 1. Where the two differ, report the limited slope: rows with more extreme odds decide the other one. (Intervals of the limited slope: attr(x, \"far\").)", fixed = TRUE)
   shown <- attr(two, "far")["slope", 1]
   expect_match(capture.output(print(two)), sprintf(" a .*\\) +%.3f +[0-9.]+ \\(", shown), all = FALSE)
   # zeros are no farther than that either

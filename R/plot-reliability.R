@@ -13,7 +13,8 @@
 #' lie; a smooth table as a curve with its confidence band. The lower panel shows the share of rows in each bin: wide
 #' intervals and large gaps often belong to bins with few rows.
 #'
-#' A corner of each panel shows the numbers, unless bins take up the two corners that are usually free (`summary()` has all numbers): the ECE of the bins drawn, with `type = "confidence"` also the mean
+#' A corner of each panel shows numbers. Where bins take up most of the two corners that are usually free, it shows the first of them or none, and if that
+#' happens in more than a quarter of the panels it does so in all (`summary()` has all numbers). They are the ECE of the bins drawn, with `type = "confidence"` also the mean
 #' confidence less the accuracy (above 0 the forecast is overconfident on average, below 0 underconfident), with `type = "event"` also the mean
 #' forecast and the frequency of the event; for an isotonic curve
 #' miscalibration (MCB), discrimination (DSC) and uncertainty (UNC), which make up the Brier score; for a

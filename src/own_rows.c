@@ -67,13 +67,16 @@ void gpc_own_rows(size_t n, size_t k, const double *p, const double *z, const do
       const double score = z[row + n * y];
       if (share[row] == 0.0) /* what it has lost may be infinite */
         continue;
-      out->loss[0] += share[row] * (logits ? top[row] + log(sum[i]) - score : -log(score));
+      out->loss[0] +=
+          share[row] * (logits ? top[row] + log(sum[i]) - score : -log(score));
       out->loss[1] -= share[row] * log(p[row + n * y]);
       out->observed[y] += share[row];
     }
     for (size_t j = 0; j < k; j++) {
-      add_class(rows, p + first + n * j, share + first, out->predicted + j, out->variance + j);
-      out->before[j] += mean_before(rows, z + first + n * j, top + first, logits, share + first, sum);
+      add_class(rows, p + first + n * j, share + first, out->predicted + j,
+                out->variance + j);
+      out->before[j] +=
+          mean_before(rows, z + first + n * j, top + first, logits, share + first, sum);
     }
   }
 }

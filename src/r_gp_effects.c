@@ -238,7 +238,8 @@ static SEXP changed_rows(const gpc_gp_data *data, SEXP rows_of, const top_fitted
     gpc_scan_rows(count, k, p, 1, NULL, now, NULL, NULL, part, &range);
     for (size_t i = 0; i < count; i++) {
       const int was = before[first + i];
-      if (now[i] != was && z[i + count * (size_t)(now[i] - 1)] < z[i + count * (size_t)(was - 1)])
+      if (now[i] != was &&
+          z[i + count * (size_t)(now[i] - 1)] < z[i + count * (size_t)(was - 1)])
         changed += counts ? counts[first + i] : 1.0;
     }
   }
@@ -257,11 +258,11 @@ SEXP r_gp_changed(SEXP fit, SEXP at, SEXP rows, SEXP wide, SEXP offset, SEXP thr
   gpc_wide_fitted effects = {0};
   if (!Rf_isNull(wide))
     effects = r_wide_fitted(wide, data.k);
-  return changed_rows(&data, rows,
-                      &(top_fitted){.process = r_gp_fitted(fit),
-                                    .wide = Rf_isNull(wide) ? NULL : &effects,
-                                    .offset = r_doubles_or_null(offset, "offset",
-                                                                (R_xlen_t)data.k)});
+  return changed_rows(
+      &data, rows,
+      &(top_fitted){.process = r_gp_fitted(fit),
+                    .wide = Rf_isNull(wide) ? NULL : &effects,
+                    .offset = r_doubles_or_null(offset, "offset", (R_xlen_t)data.k)});
 }
 
 /* Posterior mean and variance of the latent values: list of matrices [n x k]. */

@@ -8,8 +8,8 @@ SEXP r_own_rows(SEXP probs, SEXP scores, SEXP top, SEXP labels, SEXP share, SEXP
   const double *z = r_matrix(scores, "scores", &rows, &columns);
   if (rows != n || columns != k)
     Rf_error("internal error: 'probs' and 'scores' are of different size");
-  static const char *names[] = {"loss",     "observed", "predicted",
-                                "variance", "before",   "total",     ""};
+  static const char *names[] = {"loss",   "observed", "predicted", "variance",
+                                "before", "total",    ""};
   SEXP out = PROTECT(r_named_list(names));
   double *sum[6];
   for (int i = 0; i < 6; i++) {

@@ -117,7 +117,11 @@ calib_metrics <- function(probs, labels, ..., conf_level = NULL, replicates = 10
     if (is.null(by)) return(mce_rows(one, specs$mce))
     vapply(names(rows), function(name) mce_rows(forecast_rows(one, rows[[name]], name), specs$mce), 0)
   }), use.names = FALSE)
-  structure(table, type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
+  crowded <- unlist(lapply(forecasts, function(one) {
+    if (is.null(by)) return(crowded_bin(one, specs$ece))
+    vapply(names(rows), function(name) crowded_bin(forecast_rows(one, rows[[name]], name), specs$ece), 0)
+  }), use.names = FALSE)
+  structure(table, crowded = stats::setNames(crowded, unique(measure_keys(table))), type = ece_types[specs$ece$type + 1], event = if (specs$ece$event > 0) forecast$classes[specs$ece$event], conf_level = conf_level,
     gap = stats::setNames(gaps, unique(measure_keys(table))), mce_rows = stats::setNames(few, unique(measure_keys(table))), class = c("calib_metrics", "data.frame"))
 }
 
@@ -208,6 +212,32 @@ mce_rows <- function(forecast, spec) {
   if (length(at) && isTRUE(abs(gap[at] - .Call(C_sums_error, bins, spec)) < 1e-9)) as.double(all_of("n")[at]) else NA_real_
 }
 
+#' The share of the rows in the fullest bin, if that is neither the first nor the last: these are full in most data, and their rows much alike
+#' @noRd
+crowded_bin <- function(forecast, spec) {
+  bins <- .Call(C_bin_sums, forecast, spec)
+  if (length(bins) != 1) return(NA_real_) # classwise
+  bins <- bins[[1]]
+  at <- which.max(bins$n)
+  inner <- bins$lower[at] > min(bins$lower) && bins$upper[at] < max(bins$upper)
+  if (isTRUE(inner)) bins$n[at] / sum(bins$n) else NA_real_
+}
+
+crowded_share <- 0.7 # of the rows in one bin
+
+#' What print() says of an ece for which one bin decides
+#' @noRd
+say_crowded <- function(x) {
+  share <- attr(x, "crowded")
+  full <- which(share >= crowded_share)
+  if (!length(full) || !any(x$measure == "ece")) return(NULL)
+  paste0("ece: ", if (length(share) == 1) paste0(round(100 * share), " % of the rows are in one bin") else {
+    paste0("one bin has ", round(100 * min(share[full])), " % of the rows or more for ", if (length(full) == length(share)) "all of them" else if (length(full) > 4) paste(length(full), "of", length(share)) else {
+      paste0("\"", names(share)[full], "\"", collapse = ", ")
+    })
+  }, ", which hides errors within it: use binning = \"mass\", or the ICI of calib_validate()")
+}
+
 few_in_bin <- 10 # rows
 
 #' What print() says of an mce, and of its p-value, that few rows decide
@@ -279,7 +309,7 @@ print.calib_metrics <- function(x, digits = 4, ...) {
     }
     cat("\n")
   }
-  few <- if ("measure" %in% names(table)) say_mce_rows(x)
+  few <- if ("measure" %in% names(table)) c(say_crowded(x), say_mce_rows(x))
   if (length(few)) cat(strwrap(few, 79, exdent = 2), sep = "\n")
   slope <- x$estimate[x$measure == "calib_slope"]
   if (length(slope)) {

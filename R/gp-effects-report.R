@@ -227,7 +227,7 @@ effect_meanings <- function(blocks, k, split) {
     } else {
       "how the score of one class acts on another"
     },
-    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2; shape[k, d] is its value at temperature-scaled log-odds of d and -d. At 2 and -2 it is 0 by definition, so that the offset is the shift there. plot_map() shows all of it together" else "how the probability of one class acts on another",
+    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2 (plot_map() shows all effects together). shape[k, d] is its value at temperature-scaled log-odds of d and -d; at 2 and -2 it is 0, so that the offset is the shift there" else "how the probability of one class acts on another",
     power = "how the log of a class's own probability acts on it", skew = "how the two directions between two classes differ")[blocks])
 }
 

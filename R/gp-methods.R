@@ -57,8 +57,8 @@ with_slope_var <- function(object, given, evaluate) {
 #' How far the map is from its prior mean, both shifted to agree on average over `at` (by `weight`), since a
 #' constant does not matter; with the standard deviation of that difference
 #' @noRd
-gp_departure <- function(object, at, weight = rep(1, length(at))) {
-  out <- .Call(C_centred, object, at, at, weight / sum(weight))
+gp_departure <- function(object, at, weight = rep(1, length(at)), over = at) {
+  out <- .Call(C_centred, object, at, over, weight / sum(weight))
   data.frame(z = at, departure = out$departure, sd = sqrt(out$var))
 }
 
@@ -179,7 +179,9 @@ summary.calib_gp <- function(object, ...) {
   out <- summary.calibrator(object)
   at <- seq(object$range[1], object$range[2], length.out = 200)
   if (object$mean == "log") at <- pmax(at, .Machine$double.xmin)
-  out$departure <- gp_departure(object, at)
+  seen <- object$scores_seen
+  average <- latent_average(list(seen = seen, range = object$range)) # as autoplot() shifts the line
+  out$departure <- gp_departure(object, at, average$p, if (identical(seen$scale, "log")) exp(average$z) else average$z)
   out$clear <- clear_share(object)
   out$edf <- gp_edf(object)
   out["effects"] <- list(summarise_effects(object))
@@ -194,7 +196,7 @@ say_departure <- function(x) {
   most <- which.max(abs(x$departure$departure))
   size <- abs(x$departure$departure[most])
   if (size < 0.001) return(paste0("the map is ", from, if (fit$class_effects != "none") "; everything else that was learned is in the class effects"))
-  c(paste0("differs from ", from, " by up to ", format(size, digits = 2), ", at score ", format(x$departure$z[most], digits = 3), if (!is.na(x$clear)) ";"),
+  c(paste0("differs from ", from, " (the prior mean) by up to ", format(size, digits = 2), ", at score ", format(x$departure$z[most], digits = 3), if (!is.na(x$clear)) ";"),
     if (is.na(x$clear)) NULL else if (x$clear == 0) "nowhere by more than two posterior standard deviations" else {
       paste0("by more than two posterior standard deviations for ", format(100 * x$clear, digits = 2), " % of the calibration scores")
     })

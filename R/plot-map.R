@@ -142,7 +142,7 @@ say_event_range <- function(fits, range = c(0, 1)) {
   digits <- 2
   while (as.numeric(format(ends[2], digits = digits)) == 1 && ends[2] < 1 && digits < 7) digits <- digits + 1
   paste0(" The calibration scores lie between ", format(ends[1], digits = 2), " and ", format(ends[2], digits = digits), "; what is beyond is extrapolated, and has no band.",
-    if (diff(ends) < little_of_axis * diff(range)) " They take up little of the axis: `range` draws a part of it.")
+    if (diff(ends) < little_of_axis * diff(range)) " The scores take up little of the axis: with `range` only a part of it is drawn.")
 }
 
 little_of_axis <- 0.35
@@ -256,7 +256,7 @@ draw_map <- function(rows, shown, k, bands, base_size, rug = NULL, range = c(0, 
     ggplot2::scale_colour_manual(values = pick(ink, length(fits), shift = FALSE), breaks = fits, labels = said) +
     scale_fill_manual(values = stats::setNames(pick(ink, length(fits), shift = FALSE), fits), guide = "none") +
     ggplot2::scale_linetype_manual(values = stroke, breaks = fits, labels = said) +
-    scale_x_continuous(limits = range, labels = say_plain, expand = c(0.02, 0.02),
+    scale_x_continuous(limits = range, labels = say_plain, expand = c(0.04, 0),
       breaks = if (!whole) inner_breaks(range, if (columns > 2) 2 else 4) else if (columns > 2) c(0, 0.5, 1) else quarters) +
     scale_y_continuous(limits = c(0, 1), labels = say_plain, expand = c(0.02, 0.02),
       breaks = if (columns > 2) c(0, 0.5, 1) else quarters) +

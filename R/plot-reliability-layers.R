@@ -375,7 +375,9 @@ few_bins <- function(tables) {
     filled <- tapply(table$n > 0, class, sum)
     rows <- tapply(table$n, class, sum)
     all <- tapply(table$n, class, length)
-    any(filled < least_bins & rows >= 200 & all >= 10)
+    own <- rows[match(class, names(rows))]
+    inner <- table$lower > 0 & table$upper < 1 & table$n >= crowded_share * own
+    any(filled < least_bins & rows >= 200 & all >= 10) || isTRUE(any(inner & own >= 200))
   }, NA))
 }
 
@@ -408,7 +410,7 @@ diagram_caption <- function(tables, plan, base_size, numbers) {
     paste0("Boxes", if (identical(attr(tables[[1]], "binning"), "mass")) " (each of about as many rows)", ": difference between mean probability and observed frequency", say_colours(tables), if (!identical(attr(tables[[1]], "binning"), "mass")) ", faint where a bin has few rows",
       if (!is.null(level)) paste0("; lines: pointwise ", percent, " intervals of the frequency"),
       if (plan$low > 0 && any(low < plan$low, na.rm = TRUE)) ", arrows where they go on", if (!plan$histogram) "; size of points: rows", ".",
-      if (few_bins(tables)) " Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".")
+      if (few_bins(tables)) " Where most scores are in few of the bins, these hide how they differ within them: see method = \"smooth\".")
   }
   wrap_words(rows, classes, how, numbers = if (numbers) say_corner(tables, plan, base_size), base_size = base_size)
 }

@@ -47,7 +47,7 @@
 #' `bins` bins; `observed` is the curve at its mean score. The band is `"confidence"`, pointwise around the curve, or
 #' `"simultaneous"`, for the whole curve. Where thousands of rows near 0 have no event, say, the log-odds of the curve are all but unknown. Where their standard error exceeds 2, the pointwise band
 #' therefore takes the curve to be increasing: its upper limit is at most that of the frequency of the 5 % of the rows (at least 50) with the next higher scores, its lower limit at least that of those with
-#' the next lower scores (exact binomial limits of Clopper and Pearson). The limits of a bin with at least 50 rows are there no wider than the exact ones of its own rows. Both bands have their nominal coverage for gently curved functions. A strongly
+#' the next lower scores (exact binomial limits of Clopper and Pearson), and both are no wider than at the next score, above and below, where the standard error is smaller. The limits of a bin with at least 50 rows are there no wider than the exact ones of its own rows. Both bands have their nominal coverage for gently curved functions. A strongly
 #' curved one (log-odds off by a sine wave of amplitude 0.8) is smoothed too much with 500 rows: in simulations the
 #' pointwise 95 % band then covered it at 90 % of scores, and the simultaneous one covered 78 % of whole curves (with
 #' 2000 rows 96 % and 90 %). `summary()` gives the mean, the median, the 90 % quantile and the maximum of its distance

@@ -135,7 +135,8 @@ smooth_at <- function(fit, x, z = 0) {
 }
 
 #' Limits of the curve where its log-odds are all but unknown, as where thousands of rows near 0 have no event: those of the
-#' frequency of the next rows. Of a curve that increases there, rows above a place have no lower frequency, and rows below no higher one.
+#' frequency of the next rows. Of a curve that increases there, rows above a place have no lower frequency, and rows below no higher one. Nor are they
+#' wider than at the nearest place where the log-odds are known.
 #'
 #' @param curve what smooth_at() returned for log-odds x.
 #' @return the same, with narrower limits in some places.
@@ -147,11 +148,18 @@ sharpen_limits <- function(fit, x, curve, level) {
   total <- upto[length(upto)]
   count <- max(least_near, near_share * total)
   limit <- function(rows) exact_limits(cells, rows, fit$deff, level)
+  places <- seq(cells$x[1], cells$x[length(cells$x)], length.out = known_places)
+  near <- smooth_at(fit, places, stats::qnorm((1 + level) / 2))
+  known <- which(near$error <= unknown_error)
   for (i in which(curve$error > unknown_error)) {
     below <- sum(cells$w[cells$x < x[i]])
     above <- sum(cells$w[cells$x >= x[i]])
     if (above >= count) curve$high[i] <- max(curve$value[i], min(curve$high[i], limit(cells$x >= x[i] & upto - cells$w < below + count)[2]))
     if (total - above >= count) curve$low[i] <- min(curve$value[i], max(curve$low[i], limit(cells$x < x[i] & upto > below - count)[1]))
+    left <- known[places[known] <= x[i]]
+    right <- known[places[known] >= x[i]]
+    if (length(left)) curve$low[i] <- min(curve$value[i], max(curve$low[i], near$low[left[length(left)]]))
+    if (length(right)) curve$high[i] <- max(curve$value[i], min(curve$high[i], near$high[right[1]]))
   }
   curve
 }
@@ -179,6 +187,7 @@ exact_limits <- function(cells, rows, deff, level) {
 }
 
 unknown_error <- 2 # of the log-odds: 95 % limits are then apart by a factor of 2500 in the odds
+known_places <- 401L
 near_share <- 0.05 # of the rows, at least ...
 least_near <- 50 # ... which are next to a place
 

@@ -213,6 +213,11 @@ validations_verdict <- function(x) {
   shown <- c("oe_ratio", "slope", "ici") # as in the table
   outside <- vapply(parts, function(part) validation_outside(part)[shown], logical(3))
   rownames(outside) <- outside_words[shown]
+  # with the side on which the measure lies
+  way <- vapply(parts, function(part) {
+    value <- part$estimate[match(shown, part$measure)]
+    paste0(outside_words[shown], c(ifelse(value[1:2] > 1, " > 1", " < 1"), ""))
+  }, character(3))
   if (all(is.na(outside))) return(NULL)
   what <- paste(c("groups", "classes")[c("by", "class") %in% names(table)], collapse = " and ")
   hit <- which(colSums(outside, na.rm = TRUE) > 0)
@@ -227,8 +232,8 @@ validations_verdict <- function(x) {
   level <- attr(x, "conf_level")
   clear <- which(p < 1 - level)
   named <- function(at) { # with the measures whose intervals exclude the ideal
-    some <- utils::head(at, 8)
-    why <- apply(outside[, some, drop = FALSE], 2, function(flags) paste(names(which(flags)), collapse = ", "))
+    some <- utils::head(at[order(p[at])], 8) # the clearest first
+    why <- vapply(some, function(i) paste(way[outside[, i] %in% TRUE, i], collapse = ", "), "")
     paste0(paste0(names[some], ifelse(nzchar(why), paste0(" (", why, ")"), ""), collapse = "; "), if (length(at) > 8) paste0("; and ", length(at) - 8, " more"))
   }
   alone <- hit[is.na(p[hit]) & !all(is.na(p))] # without events there is no p-value, but the mean may be far off
@@ -245,6 +250,7 @@ validations_verdict <- function(x) {
     if (length(single)) {
       paste0("Single intervals ", if (length(clear)) "also ", "exclude the ideal value for ", named(single), ". ", say_excluded(rest, level, what, length(c(clear, alone)) > 0))
     },
+    say_ways(way[outside %in% TRUE]),
     if (length(c(clear, alone)) || all(is.na(p))) say_recalibrate("class" %in% names(table)) else if (length(single) && !may_be_chance(rest, level)) {
       "Do not calibrate (again) on these rows. If these probabilities come from a calibrator, its limited number of calibration rows may be the cause. Validate on more rows."
     } else {
@@ -273,6 +279,15 @@ say_excluded <- function(outside, level, what, others) {
     } else {
       paste0("This is more than chance explains: ", if (NCOL(outside) == 1) "it is" else paste("some of these", what, "are"), " likely to be off somewhat", if (others) ", too", ".")
     })
+}
+
+#' What the sides mean that were named: a sentence
+#' @noRd
+say_ways <- function(named) {
+  means <- c("O:E > 1" = "O:E > 1: probabilities too low on average", "O:E < 1" = "O:E < 1: too high on average", "slope > 1" = "slope > 1: too cautious",
+    "slope < 1" = "slope < 1: too extreme")
+  said <- means[names(means) %in% named]
+  if (length(said)) paste0(paste(said, collapse = "; "), ".")
 }
 
 #' @param more is there anything left to find?

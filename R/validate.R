@@ -315,11 +315,12 @@ warn_validation <- function(parts) {
       taken <- vapply(parts, function(part) part$taken, 0)
       taken <- unique(round(exp(taken[!is.na(taken)])))
       one <- limited == 1
-      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite odds. Intercept and slope take ", if (length(taken) == 1) {
-        paste("odds of", say_number(taken), "to 1")
+      paste0(limited, if (one) " probability is" else " probabilities are", " exactly 0 or 1, with infinite odds. For intercept and slope ", if (one) "it gets" else "they get", if (length(taken) == 1) {
+        paste(" odds of", say_number(taken), "to 1")
       } else {
-        paste("the most extreme odds of other rows, between", say_number(min(taken)), "and", say_number(max(taken)), "to 1,")
-      }, " instead. The curve limits all odds to ", if (length(n) == 1) {
+        paste0(" the most extreme odds of other rows (", say_number(min(taken)), " to 1 up to ", say_number(max(taken)), " to 1, depending on the ",
+          if (is.null(parts[[1]]$by)) "class" else "group", ")")
+      }, ". The curve limits all odds to ", if (length(n) == 1) {
         paste0(say_number(n), " to 1; see ?calib_validate.")
       } else {
         "the number of rows (at least 1,000) to 1; see ?calib_validate."

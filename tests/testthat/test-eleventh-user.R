@@ -190,3 +190,66 @@ test_that("a vector of probabilities beyond 1 loses the other class, and says so
   expect_warning(calib_temperature(replace(p, 1:3, c(-1e-5, 1, 0)), y), "has a value a little below 0 \\(by up to 1e-05\\), which counts as 0", class = "gpcalib_warning_clamped")
   expect_no_warning(calib_temperature(replace(p, 1:3, c(1, 1, 1 + 1e-15)), y), class = "gpcalib_warning_clamped")
 })
+
+test_that("the band does not widen where a steep curve has reached 0 or 1", {
+  set.seed(16) # votes of a forest, far too cautious: all rows below .15 are of one class, all above .6 of the other
+  p <- c(stats::rbeta(1600, 0.6, 12), stats::rbeta(240, 6, 1.2))
+  y <- stats::rbinom(length(p), 1, stats::plogis(30 * (p - 0.38)))
+  fit <- smooth_fit(p, y)
+  at <- c(0.07, 0.1, 0.65, 0.7, 0.8)
+  x <- stats::qlogis(at)
+  plain <- smooth_at(fit, x, stats::qnorm(0.975))
+  sharp <- sharpen_limits(fit, x, plain, 0.95)
+  expect_true(any(plain$error > unknown_error))
+  expect_true(all(sharp$low >= plain$low & sharp$high <= plain$high & sharp$low <= sharp$value & sharp$high >= sharp$value))
+  # of a curve that increases
+  grid <- seq(min(fit$cells$x), max(fit$cells$x), length.out = 300)
+  band <- sharpen_limits(fit, grid, smooth_at(fit, grid, stats::qnorm(0.975)), 0.95)
+  firm <- band$error <= unknown_error
+  for (i in which(!firm)) {
+    before <- which(firm & grid < grid[i])
+    after <- which(firm & grid > grid[i])
+    if (length(before)) expect_gte(band$low[i], min(band$value[i], band$low[max(before)]) - 0.02)
+    if (length(after)) expect_lte(band$high[i], max(band$value[i], band$high[min(after)]) + 0.02)
+  }
+})
+
+test_that("one full bin in the middle is told beside the ece and in the picture", {
+  set.seed(17)
+  p <- c(stats::rnorm(950, 0.5, 0.008), stats::runif(50))
+  y <- stats::rbinom(1000, 1, as.double(p > 0.5))
+  metrics <- suppressWarnings(calib_metrics(p, y))
+  expect_match(said(metrics), "ece: 9[0-9] % of the rows are in one bin, which hides errors within it: use binning = \"mass\", or the ICI of calib_validate()", fixed = FALSE)
+  expect_gt(ece(p, y, binning = "mass"), 2 * metrics$estimate[metrics$measure == "ece"])
+  expect_match(attr(plot_reliability(p, y)$labels$caption, "words"), "Where most scores are in few of the bins")
+  expect_match(said(suppressWarnings(calib_metrics(list(a = p, b = stats::runif(1000)), y))), "ece: one bin has 9[0-9] % of the rows or more for \"a\"")
+  # the first and the last bin are full in most data
+  rare <- stats::rbeta(1000, 0.2, 10)
+  event <- stats::rbinom(1000, 1, rare)
+  expect_no_match(said(suppressWarnings(calib_metrics(rare, event))), "in one bin")
+  expect_no_match(attr(plot_reliability(rare, event, histogram = FALSE)$labels$caption, "words"), "Where most")
+  expect_no_match(said(suppressWarnings(calib_metrics(p, y, binning = "mass"))), "in one bin")
+})
+
+test_that("what is wrong with classes is named with its side, the clearest first", {
+  set.seed(18)
+  z <- matrix(stats::rnorm(2400), 800, dimnames = list(NULL, c("a", "b", "c")))
+  y <- c("a", "b", "c")[max.col(2.5 * z + rep(c(0, 0, 1.5), each = 800) - log(-log(matrix(stats::runif(2400), 800))))]
+  p <- exp(z) / rowSums(exp(z))
+  valid <- calib_validate(p, y)
+  words <- said(valid)
+  expect_match(words, "\"c\" (O:E > 1, slope > 1, ICI)", fixed = TRUE)
+  expect_match(words, "O:E > 1: probabilities too low on average; O:E < 1: too high on average; slope > 1: too cautious.", fixed = TRUE)
+  first <- sub(".*adjustment for 3 classes\\): \"(.)\".*", "\\1", words)
+  expect_identical(first, c("a", "b", "c")[which.min(attr(valid, "p.value"))])
+})
+
+test_that("summary() and the picture place the straight line alike", {
+  cal <- letters_nn$cal
+  fit <- suppressWarnings(calib_gp(cal$scores[1:600, ], cal$labels[1:600], class_effects = "none", integrate = FALSE))
+  out <- summary(fit)
+  average <- latent_average(list(seen = fit$scores_seen, range = fit$range))
+  map <- function(at) .Call(C_gp_latent, fit, at)$mean - fit$hyper[["slope"]] * at
+  at <- out$departure$z
+  expect_equal(out$departure$departure, map(at) - sum(average$p * map(average$z)), tolerance = 1e-5)
+})

@@ -191,7 +191,7 @@ test_that("the axis of the latent map covers the central 99 % of the scores", {
 
 test_that("summary() counts scores, not a stretch of the axis", {
   fit <- calib_gp(far$p, far$y, class_effects = "none")
-  expect_output(print(summary(fit)), "differs from a straight line by up to [0-9.]+, at score .*\\s+(nowhere by more than two posterior standard deviations|by more than two posterior standard deviations for [0-9.]+ % of the calibration scores)")
+  expect_output(print(summary(fit)), "differs from a straight line \\(the prior mean\\) by up to [0-9.]+, at score .*\\s+(nowhere by more than two posterior standard deviations|by more than two posterior standard deviations for [0-9.]+ % of the calibration scores)")
   seen <- fit$scores_seen
   middle <- seen$breaks[1] + diff(seen$breaks) * (seq_along(seen$true) - 0.5) / length(seen$true)
   away <- gp_departure(fit, middle, seen$true + seen$other)
@@ -296,7 +296,7 @@ test_that("intervals that exclude without a small p (Holm) end in a conclusion",
   attr(valid, "p.value") <- rep(0.03, 6) # Holm: 0.18
   valid$conf.low[valid$measure == "slope" & valid$by == "a"] <- 1.01
   said <- gsub("\\s+", " ", paste(capture.output(print(valid)), collapse = " "))
-  expect_match(said, "No clear miscalibration: no p is below 0.05 after adjustment for 6 groups. Single intervals exclude the ideal value for \"a\" (slope). 1 of the 18 intervals excludes it; about 0.9 would by chance. This may be chance. This is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
+  expect_match(said, "No clear miscalibration: no p is below 0.05 after adjustment for 6 groups. Single intervals exclude the ideal value for \"a\" (slope > 1). 1 of the 18 intervals excludes it; about 0.9 would by chance. This may be chance. slope > 1: too cautious. This is no reason to calibrate (again); validate on more rows first.", fixed = TRUE)
 })
 
 test_that("which standard errors a study has, and thin curves, are said where they occur", {

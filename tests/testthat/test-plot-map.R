@@ -171,7 +171,7 @@ test_that("a part of the axis can be drawn, and the caption says when that helps
   said <- function(plot) gsub("\n", " ", plot$labels$caption)
   whole <- plot_map(fit)
   part <- plot_map(fit, range = c(0.4, 0.6), scores = c(p, 0.9))
-  expect_match(said(whole), "They take up little of the axis: `range` draws a part of it.", fixed = TRUE)
+  expect_match(said(whole), "The scores take up little of the axis: with `range` only a part of it is drawn.", fixed = TRUE)
   expect_no_match(said(part), "They take up little")
   expect_equal(range(part$data$p), c(0.4, 0.6))
   expect_no_warning(ggplot2::ggplot_build(part))

@@ -423,7 +423,7 @@ test_that("scores that fill few bins are said to", {
   set.seed(4)
   p <- runif(1000, 0.08, 0.16)
   said <- function(...) gsub("\n", " ", plot_reliability(...)$labels$caption)
-  expect_match(said(p, rbinom(1000, 1, p)), "Where scores fill few of the bins, these hide how they differ within them: see method = \"smooth\".", fixed = TRUE)
+  expect_match(said(p, rbinom(1000, 1, p)), "Where most scores are in few of the bins, these hide how they differ within them: see method = \"smooth\".", fixed = TRUE)
   q <- runif(1000)
   expect_no_match(said(q, rbinom(1000, 1, q)), "fill few")
   expect_no_match(said(p, rbinom(1000, 1, p), bins = 5), "fill few")

@@ -159,7 +159,7 @@ test_that("edges: no events, separated, zeros and ones", {
   q <- seq(.01, .99, length.out = 40)
   expect_warning(got <- calib_validate(q, as.integer(q > .5)), class = "gpcalib_warning_separated")
   expect_equal(value(got, "c_index"), 1)
-  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities are exactly 0 or 1, with infinite odds\\. Intercept and slope take odds of 99 to 1 instead\\. The curve limits all odds to 1,000 to 1; see \\?calib_validate\\.$", class = "gpcalib_warning_limited")
+  expect_warning(got <- calib_validate(c(0, q, 1), c(0, rep(0:1, 20), 1)), "2 probabilities are exactly 0 or 1, with infinite odds\\. For intercept and slope they get odds of 99 to 1\\. The curve limits all odds to 1,000 to 1; see \\?calib_validate\\.$", class = "gpcalib_warning_limited")
   expect_true(all(is.finite(got$estimate)))
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), conf_level = 2), class = "gpcalib_error_input")
   expect_error(calib_validate(p, c(0, 1, 0, 1, 1), event = "2"), class = "gpcalib_error_input")
@@ -295,7 +295,7 @@ test_that("how many intervals are expected to exclude the ideal by chance is not
   v <- calib_validate(ifelse(by == "men", p / 2, p), y, by = by)
   v$conf.low[v$measure == "slope" & v$by == "women"] <- 1.01
   expect_match(gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " ")),
-    "\"men\" \\(O:E[^)]*\\). Single intervals also exclude the ideal value for \"women\" \\(slope\\)\\. 1 of the 3 intervals of the groups not called miscalibrated excludes it; about 0.2 would by chance\\. This may be chance\\.")
+    "\"men\" \\(O:E[^)]*\\). Single intervals also exclude the ideal value for \"women\" \\(slope > 1\\)\\. 1 of the 3 intervals of the groups not called miscalibrated excludes it; about 0.2 would by chance\\. This may be chance\\.")
 })
 
 test_that("zeros have no sign", {
@@ -345,7 +345,7 @@ test_that("odds are limited by the number of rows of each group", {
   half <- seq(.01, .99, length.out = 998)
   both <- c(0, half, 1, 0, 0.0002, half[-1], 1)
   outcome <- rep(c(0, rep(0:1, 499), 1), 2)
-  expect_match(got(both, outcome, by = rep(c("a", "b"), each = 1000)), "4 probabilities .* Intercept and slope take the most extreme odds of other rows, between 1,001 and 4,999 to 1, instead\\.")
+  expect_match(got(both, outcome, by = rep(c("a", "b"), each = 1000)), "4 probabilities .* For intercept and slope they get the most extreme odds of other rows \\(1,001 to 1 up to 4,999 to 1, depending on the group\\)\\.")
 })
 
 test_that("few events: neither words nor picture make them look like many", {
@@ -390,7 +390,7 @@ test_that("a class that never occurs is judged by its mean, and counted apart fr
   y <- factor(ifelse(runif(1000) < p[, 1] / (p[, 1] + p[, 2]), 1, 2), levels = 1:3)
   expect_warning(v <- calib_validate(p, y), "in 1 of 3 classes (the first is \"3\"): 0 events", fixed = TRUE)
   said <- gsub("\\s+", " ", paste(capture.output(print(v)), collapse = " "))
-  expect_match(said, "Without a p-value, for want of events or of non-events, but with an interval that excludes the ideal value: \"3\" (O:E).", fixed = TRUE)
+  expect_match(said, "Without a p-value, for want of events or of non-events, but with an interval that excludes the ideal value: \"3\" (O:E < 1).", fixed = TRUE)
   expect_match(said, "after adjustment for 2 classes with events and non-events", fixed = TRUE)
 })
 

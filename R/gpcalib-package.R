@@ -64,7 +64,8 @@ ggplot2::autoplot
 #' `input = "auto"` treats the scores as probabilities when every value lies in \[0, 1\] and
 #' every row sums to 1, both within 0.001, and as logits otherwise; the decision is stored in the fitted object and
 #' printed. Probabilities are then clamped to \[0, 1\] and their rows divided by their sum (rows that sum to 1 within
-#' 1e-10 are left as they are). Exact zeros remain zeros; a 1 becomes less by what the other entries of its row add up to. A logit of `-Inf` rules a class out: it is treated
+#' 1e-10 are left as they are). Of a vector with values a little above 1 the other class is lost (its probability is 0), which a warning of class
+#' `gpcalib_warning_clamped` says: give both columns if there are two. Exact zeros remain zeros; a 1 becomes less by what the other entries of its row add up to. A logit of `-Inf` rules a class out: it is treated
 #' as a probability of 0, which calibration may raise slightly, like any other probability of 0. Other infinite values
 #' are errors.
 #'

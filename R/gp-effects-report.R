@@ -227,7 +227,7 @@ effect_meanings <- function(blocks, k, split) {
     } else {
       "how the score of one class acts on another"
     },
-    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2 (plot_map() shows all effects together). shape[k, d] is its value at temperature-scaled log-odds of d and -d; at 2 and -2 it is 0, so that the offset is the shift there" else "how the probability of one class acts on another",
+    softmax = if (k == 2) "a curve that raises or lowers the log-odds alike on both sides of 1/2" else "how the probability of one class acts on another",
     power = "how the log of a class's own probability acts on it", skew = "how the two directions between two classes differ")[blocks])
 }
 
@@ -284,6 +284,9 @@ print_effects <- function(effects, classes, known) {
     split <- part == "matrix" && "skew" %in% names(effects$parts)
     cat("  ", if (split) "symmetric part of the matrix" else effect_words(part, length(classes)), ": about ", say_gain(effects$parts[[part]]), "; prior standard deviation ",
       say(effects$sd[[part]]), " (", effect_meanings(part, length(classes), split), ")\n", sep = "")
+  }
+  if (length(classes) == 2 && "softmax" %in% names(effects$parts)) {
+    cat(strwrap("shape[k, d] is the value of that curve at temperature-scaled log-odds d and -d. At 2 and -2 it is 0: there the offset is the whole shift. plot_map() shows all effects together.", 98, indent = 2, exdent = 4), sep = "\n")
   }
   shifted <- effects$shifted
   if (!is.null(shifted)) {

@@ -103,8 +103,8 @@ say_fall <- function(object) {
 say_order_kept <- function(object) {
   effects <- object$class_effects != "none"
   if (effects && length(object$classes) == 2) return(NULL)
-  if (object$monotone) return(" (class_effects = \"none\" keeps it)")
-  paste0(" (monotone = TRUE keeps it", if (effects) ", without class effects", ")")
+  if (object$monotone) return(" (class_effects = \"none\" prevents that)")
+  paste0(" (monotone = TRUE prevents that", if (effects) ", but gives up the class effects", ")")
 }
 
 #' Were the scores over- or underconfident? By the temperature that the calibration rows ask for

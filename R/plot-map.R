@@ -162,9 +162,9 @@ say_bands <- function(fits, names, rows, level) {
   paste0(if (sum(banded) > 1) " Bands: " else " Band: ", paste(words, collapse = "; "), ".", if (any(averaged)) {
     whose <- if (length(fits) > 1) paste0(" of ", paste0("\"", shorten(names[averaged], 20), "\"", collapse = " and "))
     if (sum(averaged) > 1) {
-      paste0(" The curves", whose, " are those of the most probable smoothness; their bands also allow for less smooth curves, so that a curve can lie near the edge of its band.")
+      paste0(" The curves", whose, " have the most probable smoothness; their bands average over other values of it, so that a curve need not be in the middle of its band.")
     } else {
-      paste0(" The curve", whose, " is that of the most probable smoothness; ", if (length(fits) > 1) "its" else "the", " band also allows for less smooth curves, so that the curve can lie near the edge of the band.")
+      paste0(" The curve", whose, " has the most probable smoothness; ", if (length(fits) > 1) "its" else "the", " band averages over other values of it, so that the curve need not be in the middle of the band.")
     }
   })
 }

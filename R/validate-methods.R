@@ -37,7 +37,7 @@ validation_ideal <- c(oe_ratio = "1", in_the_large = "0", intercept = "0", slope
 
 #' @param x,object A validation.
 #' @param digits How many decimals to print.
-#' @param histogram,base_size As in [plot_reliability()].
+#' @param histogram,base_size As in [plot_reliability()]. With `histogram = TRUE` all panels stand in one row.
 #' @param classes Which classes to draw: their names, or how many of those with the smallest p-values. `NULL`: six, or all if there are no more.
 #'   Rows of whole classes or groups, as in `x[x$class == "a", ]`, can be drawn and printed as well; their p-values remain adjusted for all classes or groups that were validated.
 #' @param ... Not used.

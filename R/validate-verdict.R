@@ -109,7 +109,7 @@ say_most_odds <- function(n) {
 #' @noRd
 say_recalibrate <- function(several) {
   paste0("Not calibrated on this population yet? Use ", if (several) "calib_gp(), or see vignette(\"choosing\", package = \"gpcalib\")" else shifting_methods(2, "or"),
-    ". Already calibrated? Then the rest may be due to the limited number of calibration rows, which these intervals ignore: calibrate again only with more rows.")
+    ". Already calibrated? Then the rest may be due to the limited number of calibration rows, which these intervals ignore, or to a difference between those rows and these: calibrate again only with more rows.")
 }
 
 #' Two digits, more where these would say little of the difference from 1
@@ -173,7 +173,7 @@ validation_verdict <- function(x) {
   if (just_outside(x, families)) {
     return(paste0(paste(said, collapse = " "), " Only the ", families, " is off, and barely: ",
       if (isTRUE(all.equal(attr(x, "conf_level"), 0.95))) family_chance else "this may be due to chance",
-      ". This is weak evidence; validate on more rows before recalibrating. calib_test(method = \"mcb\")", if (isTRUE(attr(x, "n") <= skce_rows)) " or \"skce\"", " may find more."))
+      ". This is weak evidence; validate on more rows before recalibrating. calib_test() may find more: its methods see different errors."))
   }
   if (length(said)) return(paste(c(said, say_recalibrate(FALSE)), collapse = " "))
   known <- intersect(c("oe_ratio", "slope", "ici"), names(which(!outside)))
@@ -222,11 +222,10 @@ validations_verdict <- function(x) {
   what <- paste(c("groups", "classes")[c("by", "class") %in% names(table)], collapse = " and ")
   hit <- which(colSums(outside, na.rm = TRUE) > 0)
   p <- validation_p(x)
-  rows <- sum(attr(x, "n")) / if ("class" %in% names(table)) length(unique(table$class)) else 1
   undefined <- sum(is.na(outside["slope", ]) & is.na(outside["ICI", ]))
   if (!length(hit)) {
     return(paste0("No miscalibration found: all intervals of O:E, slope and ICI contain their ideal values. ",
-      if (undefined) paste0(undefined, " of the ", ncol(outside), " ", what, " have no slope and no curve: only a mean that is far off could be found there. "), say_holm(what, rows)))
+      if (undefined) paste0(undefined, " of the ", ncol(outside), " ", what, " have no slope and no curve: only a mean that is far off could be found there. "), say_holm(what)))
   }
   names <- paste0("\"", validation_names(x), "\"")
   level <- attr(x, "conf_level")
@@ -256,7 +255,7 @@ validations_verdict <- function(x) {
     } else {
       "This is no reason to calibrate (again); validate on more rows first."
     },
-    if (!all(is.na(p))) say_holm(what, rows, length(clear) < length(p))
+    if (!all(is.na(p))) say_holm(what, length(clear) < length(p))
   )
   paste(parts, collapse = " ")
 }
@@ -292,7 +291,7 @@ say_ways <- function(named) {
 
 #' @param more is there anything left to find?
 #' @noRd
-say_holm <- function(what, n, more = TRUE) {
+say_holm <- function(what, more = TRUE) {
   paste0("p (Holm) tests whether the calibration curve is the diagonal, adjusted for the number of ", what, ".",
-    if (more) paste0(" calib_test(method = \"mcb\")", if (n <= skce_rows) " or \"skce\"", " tests all rows together and may find more."))
+    if (more) " calib_test() tests all rows together and may find more: its methods see different errors.")
 }

@@ -153,14 +153,14 @@ test_that("maps carry marks at corners, bands by name, and Platt and beta have t
   said <- gsub("\n", " ", plot$labels$caption)
   two <- list(A = fits$GP, B = calib_gp(p, y, class_effects = "none"))
   set.seed(1)
-  expect_match(gsub("\n", " ", plot_map(two)$labels$caption), "The curves of \"A\" and \"B\" are those of the most probable smoothness; their bands also allow for less smooth curves, so that a curve can lie near the edge of its band.", fixed = TRUE)
-  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" is that of the most probable smoothness; its band also allows for less smooth curves, so that the curve can lie near the edge of the band\\. Bands widen where there are few calibration rows, or few of one class among them\\. Thin lines: the edges of the bands\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
+  expect_match(gsub("\n", " ", plot_map(two)$labels$caption), "The curves of \"A\" and \"B\" have the most probable smoothness; their bands average over other values of it, so that a curve need not be in the middle of its band.", fixed = TRUE)
+  expect_match(said, "Bands: 95% posterior interval \\(\"GP\"\\); 95% confidence interval \\(\"Platt\", \"Beta\"\\)\\. The curve of \"GP\" has the most probable smoothness; its band averages over other values of it, so that the curve need not be in the middle of the band\\. Bands widen where there are few calibration rows, or few of one class among them\\. Thin lines: the edges of the bands\\. Marks: some corners of step-like maps, to tell their curves apart\\.")
   want <- predict(fits$Platt, 0.25, type = "interval")[, 2, ]
   got <- plot$data[plot$data$fit == "Platt" & plot$data$p == 0.25, ]
   expect_equal(c(got$conf.low, got$conf.high), unname(want[2:3]))
   expect_match(plot_map(fits$Beta)$labels$caption, "Band: 95% confidence interval\\.")
   expect_match(gsub("\n", " ", plot_map(fits$GP)$labels$caption),
-    "Band: 95% posterior interval. The curve is that of the most probable smoothness; the band also allows for less smooth curves, so that the curve can lie near the edge of the band.", fixed = TRUE)
+    "Band: 95% posterior interval. The curve has the most probable smoothness; the band averages over other values of it, so that the curve need not be in the middle of the band.", fixed = TRUE)
   # Marks stand where the map bends: within one of 401 places of an edge between bins.
   marks <- mark_steps(plot$data, "Histogram")
   expect_gt(nrow(marks), 2)

@@ -167,8 +167,11 @@ static void keep_row(size_t n, size_t k, const double *z, int logits, double *p)
     p[j * n] = z[j * n];
 }
 
+#define APART 1e-12 /* of the sum of two such probabilities from 1 */
+
 /* Two classes. 1 - v by its own formula where there is one: next to 0 it keeps its
- * digits. `value` and `other` may be `score` and `rest`. */
+ * digits. Where maps are so steep that the two are rounded apart the smaller one decides. `value`
+ * and `other` may be `score` and `rest`. */
 static void predict_pair(const gpc_ova *ova, size_t rows, const double *score,
                          const double *rest, double *value, double *other) {
   double first[GPC_BLOCK_MAX], second[GPC_BLOCK_MAX];
@@ -185,8 +188,15 @@ static void predict_pair(const gpc_ova *ova, size_t rows, const double *score,
       first[i] = 1.0 - second[i];
   }
   for (size_t i = 0; i < rows; i++) {
-    value[i] = second[i];
-    other[i] = first[i];
+    double v = second[i], w = first[i];
+    if (fabs(v + w - 1.0) > APART) {
+      if (v < w)
+        w = 1.0 - v;
+      else
+        v = 1.0 - w;
+    }
+    value[i] = v;
+    other[i] = w;
   }
 }
 

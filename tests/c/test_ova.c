@@ -124,6 +124,22 @@ static void rows_of_nothing(void) {
   CHECK(v[0] == 1 && v[2] == 0 && v[1] == 0 && v[3] == 1);
 }
 
+/* Rounding of log-odds of 1e9 moves probabilities: both classes must agree all the same. (Found by
+ * fuzz_maps.) Next to 0 the digits of the smaller one are kept. */
+static void steep_pair(void) {
+  const double steep[3] = {1926740.6236549693, 910474697.06034112, -629757454.40758908};
+  const double plain[3] = {2.0, 3.0, -40.0}, z[4] = {-8.0, 0.25, -8.0, 0.75};
+  double p[4];
+  gpc_ova ova = {GPC_MAP_BETA, 1,    GPC_CURVE_LINEAR, NULL, NULL, NULL,
+                 steep,        NULL, 0x1p-52,          0};
+  gpc_ova_predict(&ova, 2, 2, z, 1, 1, NULL, NULL, p);
+  CHECK(fabs(p[0] + p[2] - 1.0) < 1e-15 && fabs(p[1] + p[3] - 1.0) < 1e-15);
+  ova.coef = plain;
+  gpc_ova_predict(&ova, 2, 2, z, 0, 1, NULL, NULL, p);
+  CHECK_REL(p[3], exp(2.0 * log(0.75) - 3.0 * log(0.25) - 40.0), 1e-12);
+  CHECK(p[1] >= 1.0 - 1e-15);
+}
+
 int main(void) {
   const size_t rows[] = {1, 7, 600}, columns[] = {2, 3, 40};
   for (int a = 0; a < 3; a++)
@@ -134,5 +150,6 @@ int main(void) {
     }
   log_odds_edges();
   rows_of_nothing();
+  steep_pair();
   return CTEST_END();
 }
